@@ -1,0 +1,19 @@
+//! The data files that are carried inside the binary.
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            concat!("models/", $name),
+            include_str!(concat!("../../../models/", $name)),
+        )),*]
+    };
+}
+
+/// Name and text of each file.
+pub(crate) const FILES: &[(&str, &str)] = embedded![
+    "packages.toml",
+    "entries.toml",
+    "java.lang.toml",
+    "java.util.concurrent.toml",
+    "java.util.concurrent.locks.toml",
+];
