@@ -20,7 +20,8 @@ impl Subject {
         Self { variable: Some(variable), locks: Vec::new(), method: None }
     }
 
-    /// A finding about a lock and further ones: the locks of a cycle, in the order of the cycle.
+    /// A finding about a lock and further ones: the locks of a cycle, in the order of the cycle. The
+    /// access at the same position as a lock holds that lock and acquires the next one.
     #[must_use]
     pub fn locks(first: Lock, others: impl IntoIterator<Item = Lock>) -> Self {
         let locks = std::iter::once(first).chain(others).collect();

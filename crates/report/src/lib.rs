@@ -1,1 +1,7 @@
-//! Being written.
+//! Renders a [`Report`](unsnarl_findings::Report): one file per format.
+//!
+//! A renderer is a function that writes to whatever it is given. Where that goes, and whether it is in
+//! colour, is the caller's business; nothing here prints, opens a file or looks at the environment.
+
+pub mod json;
+pub mod text;

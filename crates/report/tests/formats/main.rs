@@ -1,0 +1,5 @@
+//! The same reports in every format.
+
+mod json;
+mod sample;
+mod text;

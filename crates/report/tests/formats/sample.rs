@@ -1,0 +1,144 @@
+//! Reports that show every feature of a finding.
+
+use unsnarl_findings::{
+    Access, AccessKind, Effect, Evidence, Finding, Frame, Heuristic, Lock, MethodReference, Report,
+    Rule, Severity, Statistic, Subject, Tool, Variable,
+};
+
+static NO_COMMON_LOCK: Heuristic = Heuristic {
+    name: "no-common-lock",
+    effect: Effect::raises(2),
+    sentence: "the accesses hold no lock in common",
+};
+static ENTRY_METHOD: Heuristic = Heuristic {
+    name: "entry-method",
+    effect: Effect::lowers(1),
+    sentence: "a thread starts here, so that nobody expects the method to be atomic",
+};
+
+pub(crate) fn empty() -> Report {
+    Report::new(Tool { name: "unsnarl".to_owned(), version: "0.1.0".to_owned() }, [])
+}
+
+/// A race known to both sides, a lock cycle, a method, and a race in a trace without names.
+pub(crate) fn full() -> Report {
+    let findings =
+        [suspected_race(), observed_race(), lock_cycle(), stale_value(), race_in_std_trace()];
+    let mut report = Report::new(empty().tool, findings);
+    report.notes = vec![
+        "bank/Broken.class: byte 10: expected a constant pool tag, found 99; the class was skipped"
+            .to_owned(),
+        "com.example.Ledger.flush calls an unknown method that may synchronize; its callers are \
+         treated as if it does nothing of the kind"
+            .to_owned(),
+    ];
+    report.stats.insert("classes".into(), Statistic::Count(12));
+    report.stats.insert("seconds".into(), Statistic::Seconds(0.25));
+    report
+}
+
+fn method(class: &str, name: &str, descriptor: &str) -> MethodReference {
+    MethodReference::new(class, name, descriptor)
+}
+
+fn frame(method: MethodReference, file: &str, line: u32) -> Frame {
+    Frame::Code { method, file: Some(file.to_owned()), line: Some(line) }
+}
+
+fn update() -> Frame {
+    frame(method("bank.Account", "update", "(I)V"), "Account.java", 8)
+}
+
+fn balance() -> Subject {
+    Subject::variable(Variable::field("bank.Account", "balance"))
+}
+
+fn suspected_race() -> Finding {
+    let print = frame(method("bank.Account", "print", "()V"), "Account.java", 14);
+    let mut finding = Finding::new(
+        Rule::DataRace,
+        balance(),
+        Evidence::Suspected,
+        "static/conflict",
+        "balance may be read and written at the same time",
+        vec![
+            Access::new(AccessKind::Write, vec![update()]).by("Update"),
+            Access::new(AccessKind::Read, vec![print]).by("main"),
+        ],
+    );
+    finding.reasons = vec![NO_COMMON_LOCK.holds()];
+    finding.hint = Some(
+        "hold one lock at every access, for example by making update and print synchronized, or \
+         keep the balance in an AtomicInteger"
+            .to_owned(),
+    );
+    finding
+}
+
+fn observed_race() -> Finding {
+    let run = frame(method("bank.Update", "run", "()V"), "Update.java", 12);
+    let access = |thread: &str, locks| {
+        Access::new(AccessKind::Write, vec![update(), run.clone()]).by(thread).holding(locks)
+    };
+    Finding::new(
+        Rule::DataRace,
+        balance(),
+        Evidence::Observed,
+        "dynamic/happens-before",
+        "two threads wrote balance and nothing ordered them",
+        vec![
+            access("Update-1", vec![Lock::of_class("bank.Account").labelled("this")]),
+            access("Update-2", vec![]),
+        ],
+    )
+}
+
+fn lock_cycle() -> Finding {
+    let transfer = method("bank.Account", "transfer", "(Lbank/Account;I)V");
+    let account = |label: &str| Lock::of_class("bank.Account").labelled(label);
+    let acquire = |thread: &str, held: &str| {
+        let stack = vec![frame(transfer.clone(), "Account.java", 31)];
+        Access::new(AccessKind::Acquire, stack).by(thread).holding(vec![account(held)])
+    };
+    Finding::new(
+        Rule::LockOrderCycle,
+        Subject::locks(account("#1"), [account("#2")]),
+        Evidence::Predicted,
+        "dynamic/lock-order",
+        "two threads lock two accounts in opposite orders",
+        vec![acquire("T1", "#1"), acquire("T2", "#2")],
+    )
+}
+
+fn stale_value() -> Finding {
+    let run = method("bank.Teller", "run", "()V");
+    let without_source = Frame::Code { method: run.clone(), file: None, line: None };
+    let mut finding = Finding::new(
+        Rule::StaleValue,
+        Subject::method(run).and_variable(Variable::field("bank.Account", "limit")),
+        Evidence::Suspected,
+        "static/block-local",
+        "run uses limit after the lock under which it was read is released",
+        vec![Access::new(AccessKind::Read, vec![without_source])],
+    );
+    finding.severity = Severity::Note;
+    finding.reasons = vec![ENTRY_METHOD.holds()];
+    finding
+}
+
+fn race_in_std_trace() -> Finding {
+    let access = |kind, thread: &str, location, locks| {
+        Access::new(kind, vec![Frame::Location(location)]).by(thread).holding(locks)
+    };
+    Finding::new(
+        Rule::LocksetRace,
+        Subject::variable(Variable::untyped("V3")),
+        Evidence::Predicted,
+        "dynamic/eraser",
+        "no lock is held at every access to V3",
+        vec![
+            access(AccessKind::Write, "T1", 17, vec![Lock::named("L1")]),
+            access(AccessKind::Read, "T2", 23, vec![Lock::named("L2"), Lock::named("L3")]),
+        ],
+    )
+}

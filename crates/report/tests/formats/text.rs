@@ -1,0 +1,52 @@
+//! The text form, as a person sees it.
+
+use unsnarl_findings::Report;
+use unsnarl_report::text::{self, Styles, WIDTH};
+
+use crate::sample;
+
+fn rendered(report: &Report, styles: &Styles) -> String {
+    let mut bytes = Vec::new();
+    text::write(report, styles, &mut bytes).expect("a vector takes every write");
+    String::from_utf8(bytes).expect("text is UTF-8")
+}
+
+#[test]
+fn nothing_found() {
+    assert_eq!(rendered(&sample::empty(), &Styles::plain()), "no findings\n");
+}
+
+#[test]
+fn every_kind_of_finding() {
+    insta::assert_snapshot!(rendered(&sample::full(), &Styles::plain()));
+}
+
+#[test]
+fn no_line_is_wider_than_the_page_or_ends_with_a_space() {
+    for line in rendered(&sample::full(), &Styles::plain()).lines() {
+        assert!(line.chars().count() <= WIDTH, "{line}");
+        assert_eq!(line.trim_end(), line);
+    }
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let coloured = rendered(&sample::full(), &Styles::coloured());
+    assert!(coloured.contains("\u{1b}["));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').expect("a style ends with m").1;
+    }
+    plain.push_str(rest);
+    assert_eq!(plain, rendered(&sample::full(), &Styles::plain()));
+}
+
+#[test]
+fn names_cannot_steer_the_terminal() {
+    let mut report = sample::empty();
+    report.notes = vec!["the class \u{1b}[2J\u{9b}1A was skipped".to_owned()];
+    let text = rendered(&report, &Styles::plain());
+    assert_eq!(text, "note: the class \\u{1b}[2J\\u{9b}1A was skipped\n\nno findings\n");
+}
