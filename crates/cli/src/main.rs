@@ -1,2 +1,60 @@
-//! Being written.
-fn main() {}
+//! The command `unsnarl`: reads the arguments, runs one command and turns its outcome into an exit
+//! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
+
+#[allow(dead_code, reason = "inspect does not read its arguments yet")]
+mod args;
+mod inspect;
+#[allow(dead_code, reason = "inspect does not write yet")]
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Command};
+use crate::output::Output;
+
+/// What a command came to, apart from failing.
+#[allow(dead_code, reason = "no command looks for defects yet")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// It did its job and found nothing that should fail a build.
+    Clean,
+    /// It did its job and found defects.
+    Findings,
+}
+
+/// The status of an invocation that could not do its job. Clap's own errors have the same.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help that nobody reads to its end is no failure.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED));
+        }
+    };
+    let mut output = match Output::open(&arguments.common) {
+        Ok(output) => output,
+        Err(error) => {
+            output::say(arguments.common.color, "error", &format!("{error:#}"));
+            return ExitCode::from(FAILED);
+        }
+    };
+    let outcome = match &arguments.command {
+        Command::Inspect(inspect) => inspect::run(inspect, &mut output),
+    };
+    let outcome = outcome.and_then(|status| output.finish().map(|()| status));
+    match outcome {
+        Ok(ExitStatus::Clean) => ExitCode::SUCCESS,
+        Ok(ExitStatus::Findings) => ExitCode::from(1),
+        // `unsnarl … | head`: whoever read the output has seen enough.
+        Err(_) if output.reader_is_gone() => ExitCode::SUCCESS,
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(FAILED)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The arguments of every command. Help and manual pages derive from here.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Finds concurrency bugs in JVM programs: data races, violations of atomicity, stale values,
+/// deadlocks.
+#[derive(Debug, Parser)]
+#[command(
+    name = "unsnarl",
+    version,
+    about,
+    after_help = EXIT_STATUS,
+    disable_help_subcommand = true,
+    propagate_version = true,
+    max_term_width = 100
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: CommonArguments,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_STATUS: &str = "Exit status: 0 when nothing was found, 1 when there are findings, \
+                           2 when unsnarl could not do its job.";
+
+/// What every command understands.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct CommonArguments {
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+    /// Leave out warnings and progress; errors are still shown
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more about what is being done
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless the environment says otherwise (NO_COLOR, TERM, CLICOLOR)
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// One variant per command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Inspect(InspectArguments),
+}
+
+/// Show what unsnarl sees in a program: classes, SSA, call graph, threads
+///
+/// INPUT is a jar (also a war or a Spring Boot jar), a folder of classes, or a class file. Without
+/// INPUT the image of the JDK itself is taken.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct InspectArguments {
+    /// Jars, folders and class files to look at
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// What to show
+    #[arg(long, value_enum, default_value_t = What::Summary)]
+    pub(crate) what: What,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// The JDK whose library the program uses [default: JAVA_HOME, else the java on the PATH]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) jdk: Option<PathBuf>,
+    /// Where to look for classes that INPUT uses, separated as in java's -classpath
+    #[arg(long, visible_alias = "class-path", value_name = "CP")]
+    pub(crate) classpath: Option<OsString>,
+    /// Methods where execution starts, such as 'bank.Main.main' or 'bank.*.handle*' [default: every
+    /// main method]
+    #[arg(long = "entry", value_name = "PATTERN", conflicts_with = "library")]
+    pub(crate) entries: Vec<String>,
+    /// Take every public method of INPUT as called by clients in parallel
+    #[arg(long)]
+    pub(crate) library: bool,
+    /// Files with further models of libraries, which add to or override those that are built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Vec<PathBuf>,
+    /// The Java release for which multi-release jars are read [default: that of the JDK]
+    #[arg(long, value_name = "N")]
+    pub(crate) release: Option<u16>,
+    /// Show only classes whose name matches, such as 'bank.*'
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) class: Option<String>,
+    /// Show only methods whose name matches, such as 'update' or 'bank.Account.update'
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) method: Option<String>,
+}
+
+impl InspectArguments {
+    /// The elements of `--classpath`.
+    pub(crate) fn classpath(&self) -> Vec<PathBuf> {
+        self.classpath
+            .iter()
+            .flat_map(std::env::split_paths)
+            .filter(|element| !element.as_os_str().is_empty())
+            .collect()
+    }
+}
+
+/// What `inspect` shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// Counts of everything, and what could not be read
+    Summary,
+    /// The classes with their fields and methods
+    Classes,
+    /// The bodies of methods in static single assignment form
+    Ssa,
+    /// Which method may call which
+    Callgraph,
+    /// Where threads are started and what they run
+    Threads,
+}
+
+/// The forms in which `inspect` can show things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+    /// For Graphviz
+    Dot,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Arguments, clap::Error> {
+        Arguments::try_parse_from(std::iter::once("unsnarl").chain(arguments.iter().copied()))
+    }
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn inspect_takes_everything_it_promises() {
+        let line = "inspect a.jar b --jdk /jdk --classpath c.jar:d --entry p.M.main --entry q.* \
+                    --models m.toml --release 17 --what callgraph --format dot --class p.* \
+                    --method run --output out.dot --color never -v";
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let arguments = parse(&words).expect("all of these exist");
+        assert!(arguments.common.verbose);
+        assert_eq!(arguments.common.color, ColorChoice::Never);
+        assert_eq!(arguments.common.output, Some(PathBuf::from("out.dot")));
+        let Command::Inspect(inspect) = arguments.command;
+        assert_eq!(inspect.inputs.len(), 2);
+        assert_eq!(inspect.entries, ["p.M.main", "q.*"]);
+        assert_eq!(inspect.classpath(), [PathBuf::from("c.jar"), PathBuf::from("d")]);
+        assert_eq!((inspect.what, inspect.format), (What::Callgraph, Format::Dot));
+    }
+
+    #[test]
+    fn contradictions_and_unknown_things_are_errors_of_status_2() {
+        for line in [
+            "",
+            "inspect --entry a.B.c --library x.jar",
+            "inspect -q -v",
+            "inspect --what everything",
+            "inspect --release new",
+            "no-such-command",
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let error = parse(&words).expect_err(line);
+            assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    /// The manual pages in `docs/man` are what the definition says. Run with `UNSNARL_BLESS=1` to
+    /// write them anew.
+    #[test]
+    fn manual_pages_are_up_to_date() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
+        let bless = std::env::var_os("UNSNARL_BLESS").is_some();
+        for (name, page) in manual_pages() {
+            let path = folder.join(&name);
+            if bless {
+                std::fs::create_dir_all(&folder).expect("docs/man can be made");
+                std::fs::write(&path, &page).expect("docs/man can be written");
+            }
+            let stored = std::fs::read(&path).unwrap_or_default();
+            assert!(
+                stored == page,
+                "docs/man/{name} is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl"
+            );
+        }
+    }
+
+    /// The file name and the text of every manual page.
+    fn manual_pages() -> Vec<(String, Vec<u8>)> {
+        let mut command = Arguments::command();
+        command.build();
+        let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
+        pages
+            .map(|command| {
+                let page = clap_mangen::Man::new(command);
+                let mut text = Vec::new();
+                page.render(&mut text).expect("a vector takes every write");
+                (page.get_filename(), text)
+            })
+            .collect()
+    }
+}

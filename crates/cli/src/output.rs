@@ -1,0 +1,200 @@
+//! Where results and messages go.
+//!
+//! Results go to standard output or to the file of `--output`, messages to standard error; nothing
+//! else in the program writes anywhere. Colour is decided once, when the output is opened.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+
+use anstyle::{AnsiColor, Style};
+use anyhow::Context;
+
+use crate::args::{ColorChoice, CommonArguments};
+
+/// The places a command writes to.
+pub(crate) struct Output {
+    result: Sink,
+    color: ColorChoice,
+    coloured: bool,
+    loudness: Loudness,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Loudness {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+impl Output {
+    /// Opens what the arguments name.
+    pub(crate) fn open(arguments: &CommonArguments) -> anyhow::Result<Self> {
+        let (writer, automatic): (Box<dyn Write>, bool) = match &arguments.output {
+            Some(path) => {
+                let file = File::create(path)
+                    .with_context(|| format!("cannot write to {}", path.display()))?;
+                (Box::new(file), false)
+            }
+            None => {
+                let stdout = io::stdout();
+                let choice = anstream::AutoStream::choice(&stdout);
+                (Box::new(stdout), choice != anstream::ColorChoice::Never)
+            }
+        };
+        let coloured = match arguments.color {
+            ColorChoice::Auto => automatic,
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
+        let loudness = match (arguments.quiet, arguments.verbose) {
+            (true, _) => Loudness::Quiet,
+            (_, true) => Loudness::Verbose,
+            _ => Loudness::Normal,
+        };
+        let result = Sink {
+            writer: BufWriter::with_capacity(64 * 1024, writer),
+            target: arguments.output.clone(),
+            reader_is_gone: false,
+        };
+        Ok(Self { result, color: arguments.color, coloured, loudness })
+    }
+
+    /// Where the result is written.
+    pub(crate) fn result(&mut self) -> &mut dyn Write {
+        &mut self.result
+    }
+
+    /// Whether the result should be in colour.
+    pub(crate) fn coloured(&self) -> bool {
+        self.coloured
+    }
+
+    /// Tells what the user should know although it does not stop the work.
+    pub(crate) fn warn(&self, message: &str) {
+        if self.loudness >= Loudness::Normal {
+            say(self.color, "warning", message);
+        }
+    }
+
+    /// Tells what only those want to know who ask for it.
+    pub(crate) fn detail(&self, message: &str) {
+        if self.loudness >= Loudness::Verbose {
+            say(self.color, "note", message);
+        }
+    }
+
+    /// Tells why the work could not be done.
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        say(self.color, "error", &format!("{error:#}"));
+    }
+
+    /// Whether the result was being read by somebody who has stopped reading.
+    pub(crate) fn reader_is_gone(&self) -> bool {
+        self.result.reader_is_gone
+    }
+
+    /// Makes sure that everything is written.
+    pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
+        Ok(self.result.flush()?)
+    }
+}
+
+/// Writes one message to standard error. A message that cannot be written is lost: there is nowhere
+/// left to say so.
+pub(crate) fn say(color: ColorChoice, label: &str, message: &str) {
+    let stream = io::stderr().lock();
+    let mut stream = match color {
+        ColorChoice::Auto => anstream::AutoStream::auto(stream),
+        ColorChoice::Always => anstream::AutoStream::always_ansi(stream),
+        ColorChoice::Never => anstream::AutoStream::never(stream),
+    };
+    let style = match label {
+        "error" => AnsiColor::Red.on_default().bold(),
+        "warning" => AnsiColor::Yellow.on_default().bold(),
+        _ => Style::new().bold(),
+    };
+    let _ = writeln!(stream, "unsnarl: {style}{label}{style:#}: {message}");
+}
+
+/// A buffered writer whose errors name the target and that notices when its reader has gone.
+struct Sink {
+    writer: BufWriter<Box<dyn Write>>,
+    target: Option<PathBuf>,
+    reader_is_gone: bool,
+}
+
+impl Sink {
+    fn noticing(&mut self, error: io::Error) -> io::Error {
+        self.reader_is_gone |= error.kind() == io::ErrorKind::BrokenPipe;
+        let target = match &self.target {
+            Some(path) => path.display().to_string(),
+            None => "standard output".to_owned(),
+        };
+        io::Error::new(error.kind(), format!("cannot write to {target}: {error}"))
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes).map_err(|error| self.noticing(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush().map_err(|error| self.noticing(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(output: Option<PathBuf>, color: ColorChoice) -> CommonArguments {
+        CommonArguments { output, color, quiet: false, verbose: false }
+    }
+
+    #[test]
+    fn a_file_gets_the_result_and_no_colour_unless_it_is_asked_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("result.txt");
+        let mut output = Output::open(&arguments(Some(path.clone()), ColorChoice::Auto))
+            .expect("the file can be made");
+        assert!(!output.coloured());
+        output.result().write_all(b"42\n").expect("the file can be written");
+        output.finish().expect("the file can be written");
+        assert_eq!(std::fs::read(&path).expect("the file is there"), b"42\n");
+
+        let always = Output::open(&arguments(Some(path), ColorChoice::Always));
+        assert!(always.expect("the file can be made").coloured());
+    }
+
+    #[test]
+    fn an_error_names_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("missing/result.txt");
+        let error = Output::open(&arguments(Some(path.clone()), ColorChoice::Auto))
+            .err()
+            .expect("the folder is not there");
+        assert!(format!("{error:#}").contains(&path.display().to_string()), "{error:#}");
+    }
+
+    #[test]
+    fn a_reader_that_has_gone_is_noticed() {
+        struct ClosedPipe;
+        impl Write for ClosedPipe {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let writer = BufWriter::new(Box::new(ClosedPipe) as Box<dyn Write>);
+        let mut sink = Sink { writer, target: None, reader_is_gone: false };
+        sink.write_all(b"small enough to be buffered").expect("it is buffered");
+        assert!(!sink.reader_is_gone);
+        let error = sink.flush().expect_err("the pipe is closed");
+        assert!(sink.reader_is_gone);
+        assert!(error.to_string().starts_with("cannot write to standard output: "));
+    }
+}
