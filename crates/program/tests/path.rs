@@ -6,5 +6,9 @@ mod archives;
 mod bad_input;
 #[path = "path/build.rs"]
 mod build;
+#[path = "path/elements.rs"]
+mod elements;
+#[path = "path/image.rs"]
+mod image;
 #[path = "path/jdk.rs"]
 mod jdk;

@@ -205,9 +205,10 @@ pub(super) fn inflate(data: &[u8], size: u64, zlib_header: bool) -> Result<Vec<u
     }
     let mut bytes = vec![0; size as usize];
     let mut stream = Decompress::new(zlib_header);
-    let status = stream
-        .decompress(data, &mut bytes, FlushDecompress::Finish)
-        .map_err(|error| Fault::new(stream.total_in(), Reason::Deflate(error.to_string())))?;
+    let status = stream.decompress(data, &mut bytes, FlushDecompress::Finish).map_err(|error| {
+        let reason = error.message().unwrap_or("not understood").to_owned();
+        Fault::new(stream.total_in(), Reason::Deflate(reason))
+    })?;
     let written = stream.total_out();
     match status {
         Status::StreamEnd => {

@@ -2,14 +2,17 @@
 //!
 //! Symbolic links are followed, as a JVM does, but never into a folder that contains the link, and
 //! into the same folder only once. `META-INF` is not entered: a JVM takes no classes from there.
+//!
+//! An input may also be a folder somewhere above the roots of its packages, such as a build folder;
+//! for libraries the rules of the JVM hold.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashSet;
 
-use super::name;
 use super::problem::{LoadError, Reason};
+use super::{CLASS_LIMIT, name, read_file};
 
 /// What a folder holds.
 #[derive(Debug, Default)]
@@ -34,6 +37,24 @@ pub(super) fn walk(root: &Path) -> Contents {
     };
     walk.folder(root, &mut Vec::new(), 0);
     walk.contents
+}
+
+/// Names classes by what their files say, where the folder is not the root of their packages but has
+/// it somewhere below: `target` for `target/classes`. One class of each folder speaks for all in it.
+pub(super) fn find_roots(classes: &mut [(Vec<u8>, PathBuf)]) {
+    for group in classes.chunk_by_mut(|(_, one), (_, other)| one.parent() == other.parent()) {
+        let strip = group.iter().find_map(|(path_name, file)| {
+            let bytes = read_file(file, CLASS_LIMIT).ok()?;
+            let name = name::this_class(&bytes).ok()?;
+            let above = path_name.strip_suffix(name)?;
+            (above.is_empty() || above.ends_with(b"/")).then_some(above.len())
+        });
+        if let Some(length @ 1..) = strip {
+            for (name, _) in group {
+                name.drain(..length);
+            }
+        }
+    }
 }
 
 struct Walk {

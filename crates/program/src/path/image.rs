@@ -6,8 +6,8 @@
 //! shows; attributes are big-endian.
 //!
 //! The file is mapped and the contents of a resource are a part of the mapping, unless `jlink`
-//! compressed them: `zip` is undone, `compact-cp` is refused with a message. Preview versions of
-//! classes (`META-INF/preview`, from JDK 27 on) are not classes of their own and are left out.
+//! compressed them. Preview versions of classes (`META-INF/preview`, from JDK 27 on) are not classes
+//! of their own and are left out.
 //!
 //! Why not a crate: the one there is indexes without checks and panics on a damaged image.
 
@@ -19,6 +19,7 @@ use memmap2::Mmap;
 use rustc_hash::FxHashMap;
 
 use super::archive::{self, Fault};
+use super::compact;
 use super::problem::Reason;
 
 /// A runtime image that is open.
@@ -57,8 +58,9 @@ const PACKED_MAGIC: u32 = 0xcafe_fafa;
 const HEADER_LENGTH: usize = 28;
 const PACKED_HEADER_LENGTH: usize = 29;
 
-/// No name is longer; without a limit, a table without ends would be searched again and again.
-const STRING_LIMIT: usize = 1 << 14;
+/// No text of a class file is longer; without a limit, a table without ends would be searched to its
+/// end again and again.
+const STRING_LIMIT: usize = 1 << 16;
 
 /// The attributes of a resource, by their kind in the stream.
 const MODULE: usize = 1;
@@ -218,35 +220,33 @@ impl Image {
 
     /// Undoes the compression, layer by layer.
     fn unpack(&self, contents: &[u8], start: usize, limit: u64) -> Result<Vec<u8>, Fault> {
+        let start = start as u64;
         let mut bytes = Cow::Borrowed(contents);
-        // `jlink` has two kinds of compression, and applies each once.
+        // `jlink` has two kinds of compression, and applies each at most once.
         for _ in 0..2 {
             let Some(packed) = self.packed_header(&bytes) else { break };
             if packed.size > limit {
-                return Err(Fault::new(
-                    start as u64,
-                    Reason::TooLarge { size: packed.size, limit },
-                ));
-            }
-            let method = self.string(u64::from(packed.method))?;
-            if method != b"zip" {
-                let method = String::from_utf8_lossy(method);
-                let reason = Reason::Image(format!("compressed with {method}: expected zip"));
-                return Err(Fault::new(start as u64, reason));
+                return Err(Fault::new(start, Reason::TooLarge { size: packed.size, limit }));
             }
             let body = &bytes[PACKED_HEADER_LENGTH..];
             let body = usize::try_from(packed.length).ok().and_then(|length| body.get(..length));
-            let body =
-                body.ok_or_else(|| fault(start, "compressed contents run beyond their end"))?;
-            let unpacked = archive::inflate(body, packed.size, true).map_err(|inner| {
-                Fault::new(start as u64 + inner.offset.unwrap_or(0), inner.reason)
-            })?;
+            let Some(body) = body else {
+                return Err(fault(start as usize, "compressed contents run beyond their end"));
+            };
+            let unpacked = match self.string(u64::from(packed.method))? {
+                b"zip" => archive::inflate(body, packed.size, true),
+                b"compact-cp" => compact::expand(body, packed.size, |index| self.string(index)),
+                method => {
+                    let method = String::from_utf8_lossy(method);
+                    let reason = format!("expected compression zip or compact-cp, found {method}");
+                    Err(Fault::new(0, Reason::Image(reason)))
+                }
+            };
+            let unpacked = unpacked
+                .map_err(|inner| Fault::new(start + inner.offset.unwrap_or(0), inner.reason))?;
             if unpacked.len() as u64 != packed.size {
                 let actual = unpacked.len() as u64;
-                return Err(Fault::new(
-                    start as u64,
-                    Reason::Size { expected: packed.size, actual },
-                ));
+                return Err(Fault::new(start, Reason::Size { expected: packed.size, actual }));
             }
             bytes = Cow::Owned(unpacked);
         }

@@ -15,9 +15,10 @@
 //! turn out to be damaged is an error of [`ClassPath::read`], every time it is asked for.
 //!
 //! Misses: names in archives are taken to be UTF-8, as the JDK's own tools write them; `Class-Path`
-//! of nested jars is not followed; an image compressed with `jlink --compress=1` is not read.
+//! of nested jars is not followed.
 
 mod archive;
+mod compact;
 mod folder;
 mod image;
 mod jdk;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{Interner, PrimaryMap};
 
-use super::archive::{self, Archive, Fault, Record, SharedBytes};
+use super::archive::{self, Archive, EntryPlace, Fault, Record, SharedBytes};
 use super::image::{self, Image};
 use super::jdk::{self, Classes};
 use super::layout::{self, Layout};
@@ -47,13 +47,18 @@ pub(super) fn open(options: &Options) -> ClassPath {
             release,
         },
         seen: FxHashSet::default(),
+        packed_libraries: Vec::new(),
         nested_bytes: 0,
     };
 
-    // What an input's manifest names is a library, unless it is an input as well: inputs first.
+    // What is packed into an input or named by its manifest is a library, unless it is an input as
+    // well: all inputs first.
     let mut named = Vec::new();
     for input in opening.expand_all(&options.inputs) {
         named.extend(opening.element(&input, Role::Input));
+    }
+    for packed in std::mem::take(&mut opening.packed_libraries) {
+        opening.nested(&packed.archive, packed.place, packed.file, Role::Library, packed.depth);
     }
     opening.libraries(named);
     let class_path = opening.expand_all(&options.class_path);
@@ -77,7 +82,16 @@ struct Opening {
     path: ClassPath,
     /// The real paths of the elements so far.
     seen: FxHashSet<PathBuf>,
+    /// Libraries inside inputs, to be opened after all inputs.
+    packed_libraries: Vec<PackedLibrary>,
     nested_bytes: u64,
+}
+
+struct PackedLibrary {
+    archive: Archive,
+    place: EntryPlace,
+    file: String,
+    depth: usize,
 }
 
 impl Opening {
@@ -157,7 +171,10 @@ impl Opening {
 
     fn folder(&mut self, path: &Path, role: Role) {
         let file = path.display().to_string();
-        let contents = folder::walk(path);
+        let mut contents = folder::walk(path);
+        if role == Role::Input {
+            folder::find_roots(&mut contents.classes);
+        }
         for error in contents.errors {
             let severity = match error.reason {
                 Reason::LinkLoop(_) | Reason::LinkRepeated(_) => Severity::Note,
@@ -244,8 +261,18 @@ impl Opening {
             self.archive_root(layout.classes(prefix, &records, release), container, prefix, role);
         }
         for record in &records {
-            if let Some(role) = layout.nested(record.path, role) {
-                self.nested(&archive, record, &file, role, depth + 1);
+            let Some(nested_role) = layout.nested(record.path, role) else { continue };
+            let file = format!("{file}!/{}", String::from_utf8_lossy(record.path));
+            if role == Role::Input && nested_role == Role::Library {
+                let (archive, place) = (archive.clone(), record.place);
+                self.packed_libraries.push(PackedLibrary {
+                    archive,
+                    place,
+                    file,
+                    depth: depth + 1,
+                });
+            } else {
+                self.nested(&archive, record.place, file, nested_role, depth + 1);
             }
         }
         manifest
@@ -271,21 +298,21 @@ impl Opening {
         }
     }
 
+    /// Adds the classes of an archive that is inside another.
     fn nested(
         &mut self,
-        archive: &Archive,
-        record: &Record<'_>,
-        file: &str,
+        outer: &Archive,
+        place: EntryPlace,
+        file: String,
         role: Role,
         depth: usize,
     ) {
-        let file = format!("{file}!/{}", String::from_utf8_lossy(record.path));
         if depth > NESTING_LIMIT {
             return self.fail(LoadError::new(file, None, Reason::TooDeep(NESTING_LIMIT)));
         }
-        match archive::read_shared(archive, &record.place, NESTED_LIMIT - self.nested_bytes) {
+        match archive::read_shared(outer, &place, NESTED_LIMIT - self.nested_bytes) {
             Ok(bytes) => {
-                self.nested_bytes += archive::allocation(&record.place);
+                self.nested_bytes += archive::allocation(&place);
                 self.archive(bytes, file, role, depth);
             }
             Err(fault) => self.fail(fault.within(file)),

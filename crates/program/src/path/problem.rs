@@ -103,7 +103,7 @@ pub enum Reason {
     /// The runtime image ends before its contents do.
     #[error(
         "the runtime image is cut short: expected {expected} bytes, found {actual}; \
-         {missing} classes are missing"
+         classes missing: {missing}"
     )]
     ImageCut {
         /// Where the last resource should end.
@@ -127,7 +127,7 @@ pub enum Reason {
     ManifestClassPath(String),
     /// A folder of jars was given where a folder of classes was meant.
     #[error(
-        "the folder holds no class but {0} jars, which are not looked into: name them, or DIR/*"
+        "the folder holds no classes, and its jars ({0}) are not looked into: name them, or DIR/*"
     )]
     OnlyJars(usize),
 }
