@@ -72,7 +72,8 @@ impl<'a> ConstantPool<'a> {
         offsets.push(0);
         while offsets.len() < count {
             let offset = cursor.position();
-            let size = match cursor.u8("the tag of a constant")? {
+            let tag = cursor.u8("the tag of a constant")?;
+            let size = match tag {
                 1 => usize::from(cursor.u16("the length of a string")?),
                 3 | 4 | 9 | 10 | 11 | 12 | 17 | 18 => 4,
                 5 | 6 => 8,
@@ -82,7 +83,7 @@ impl<'a> ConstantPool<'a> {
             };
             cursor.split(size, "a whole constant")?;
             offsets.push(offset as u32);
-            if size == 8 {
+            if matches!(tag, 5 | 6) {
                 offsets.push(0);
             }
         }
