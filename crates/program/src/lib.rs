@@ -2,6 +2,14 @@
 //! do, and who calls whom.
 
 pub mod body;
+pub mod check;
+mod class;
+mod hierarchy;
+mod lambda;
 pub mod lower;
 pub mod names;
 pub mod path;
+mod program;
+
+pub use class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId, Origin};
+pub use program::{Failure, Program};

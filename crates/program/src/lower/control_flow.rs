@@ -1,5 +1,7 @@
 //! Instructions, blocks and edges of one method.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_classfile::read::Code;
@@ -132,8 +134,8 @@ impl Builder<'_> {
             depth_change[end] -= 1;
         }
         let mut depth = 0;
-        for index in 0..count {
-            depth += depth_change[index];
+        for (index, change) in depth_change.into_iter().enumerate().take(count) {
+            depth += change;
             let instruction = &self.instructions[index].1;
             let mut jumps = false;
             for &target in instruction.targets() {
@@ -178,14 +180,13 @@ impl Builder<'_> {
                 continue;
             };
             *edge += 1;
-            if !found.contains_key(&key) {
+            if let Entry::Vacant(vacant) = found.entry(key) {
                 if blocks.len() == MOST_BLOCKS {
                     return Err(LowerError::code(Pc(0), "subroutines that nest less deeply"));
                 }
-                let next = blocks.len();
-                found.insert(key, next);
+                vacant.insert(blocks.len());
+                stack.push((blocks.len(), 0));
                 blocks.push(self.draft(key.0, key.1)?);
-                stack.push((next, 0));
             }
         }
 

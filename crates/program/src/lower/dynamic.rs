@@ -4,8 +4,8 @@
 //! hold what was captured. String concatenation, the methods of records and pattern switches become
 //! pure operations. Everything else stays a dynamic call with its bootstrap method.
 
+use unsnarl_classfile::ConstantIndex;
 use unsnarl_classfile::read::{BootstrapMethod, Constant as PoolConstant, MemberKind, MemberRef};
-use unsnarl_classfile::{ConstantIndex, FieldType};
 
 use super::Result;
 use super::translate::Translator;
@@ -220,19 +220,4 @@ impl<'c> Translator<'_, 'c, '_> {
             None => self.error("a valid method type"),
         }
     }
-}
-
-/// The box of a primitive type, and the method that opens it.
-pub(crate) fn boxing(ty: FieldType<'_>) -> Option<(&'static [u8], &'static [u8])> {
-    use unsnarl_classfile::Primitive::*;
-    Some(match ty.primitive()? {
-        Boolean => (b"java/lang/Boolean", b"booleanValue"),
-        Byte => (b"java/lang/Byte", b"byteValue"),
-        Char => (b"java/lang/Character", b"charValue"),
-        Short => (b"java/lang/Short", b"shortValue"),
-        Int => (b"java/lang/Integer", b"intValue"),
-        Long => (b"java/lang/Long", b"longValue"),
-        Float => (b"java/lang/Float", b"floatValue"),
-        Double => (b"java/lang/Double", b"doubleValue"),
-    })
 }

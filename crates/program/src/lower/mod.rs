@@ -22,7 +22,7 @@ mod variables;
 use unsnarl_classfile::read::{BootstrapMethod, ClassFile, Member};
 use unsnarl_classfile::{Pc, ReadError};
 
-pub use dynamic::Lambda;
+pub use dynamic::{Lambda, LambdaTarget};
 
 use crate::body::Body;
 use crate::names::{Names, Symbol};

@@ -8,6 +8,7 @@
 //! word of a header alone beyond a stated limit.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use rawzip::{CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder,
 use super::problem::{LoadError, Reason};
 
 /// The bytes of an archive, possibly a part of another archive's.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct SharedBytes {
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
@@ -75,6 +76,12 @@ impl SharedBytes {
 impl AsRef<[u8]> for SharedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes[self.range.clone()]
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.range.len())
     }
 }
 

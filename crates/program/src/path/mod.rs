@@ -80,7 +80,6 @@ pub enum Role {
 }
 
 /// The bytes of all classes, by name. See the [module](self).
-#[derive(Debug)]
 pub struct ClassPath {
     names: Interner<NameId>,
     /// The entry that a name stands for.
@@ -233,6 +232,17 @@ impl ClassPath {
             }
             _ => unreachable!("an entry's place is of its container's kind"),
         }
+    }
+}
+
+impl fmt::Debug for ClassPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClassPath")
+            .field("containers", &self.containers)
+            .field("entries", &self.entries.len())
+            .field("problems", &self.problems)
+            .field("jdk", &self.jdk)
+            .finish_non_exhaustive()
     }
 }
 

@@ -115,7 +115,7 @@ impl Opening {
         }
     }
 
-    /// Opens one element, and returns the paths that its manifest names.
+    /// Opens one element, and returns the paths of the libraries that it brings along.
     fn element(&mut self, path: &Path, role: Role) -> Vec<PathBuf> {
         let file = path.display().to_string();
         let real = match path.canonicalize() {
@@ -130,7 +130,7 @@ impl Opening {
         }
         if real.is_dir() {
             self.folder(path, role);
-            Vec::new()
+            if role == Role::Input { unpacked_libraries(path) } else { Vec::new() }
         } else if real.is_file() {
             self.file(path, file, role)
         } else {
@@ -378,6 +378,14 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
     jars.retain(|path| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("jar")));
     jars.sort();
     Ok(jars)
+}
+
+/// The libraries of an application that was unpacked into a folder.
+fn unpacked_libraries(folder: &Path) -> Vec<PathBuf> {
+    let libraries = ["BOOT-INF/lib", "WEB-INF/lib"].map(|libraries| folder.join(libraries));
+    let present = libraries.iter().filter(|libraries| libraries.is_dir());
+    // A folder that cannot be read was named when it was walked.
+    present.filter_map(|libraries| expand(&libraries.join("*")).ok()).flatten().collect()
 }
 
 /// The file that a manifest's `Class-Path` means: a URL relative to the jar that holds it.
