@@ -296,7 +296,7 @@ mod links {
         folder.write("classes/closed/A.class", b"a");
         folder.write("classes/open/B.class", b"b");
         let closed = folder.path("classes/closed");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("the owner may");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("the owner may");
         // The administrator may read everything: nothing is left to test then.
         let refused = fs::read_dir(&closed).is_err();
         let path = open(&[folder.path("classes")]);

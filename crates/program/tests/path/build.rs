@@ -22,6 +22,8 @@ impl Folder {
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a name within the folder")).expect("a folder");
+        // Some file systems flush a file to disk when it is overwritten in place.
+        let _ = fs::remove_file(&path);
         fs::write(&path, bytes).expect("a file");
         path
     }

@@ -26,7 +26,7 @@ fn the_first_of_equal_names_is_taken() {
 fn an_element_that_comes_twice_counts_once() {
     let folder = Folder::new();
     let jar = folder.write("a.jar", &zip(&[("A.class", b"a")]));
-    let path = open_with(&[jar.clone()], &[folder.path("./a.jar"), jar]);
+    let path = open_with(&[folder.path("./a.jar"), jar.clone()], &[jar]);
     assert_eq!(path.entries().len(), 1);
     assert_eq!(path.shadowed(), 0);
 }
@@ -57,6 +57,18 @@ fn an_input_may_be_a_folder_above_the_classes() {
     // A library is taken as a JVM would take it.
     let path = open_with(&[], &[folder.path("target")]);
     assert!(path.find(b"a/A").is_none());
+}
+
+#[test]
+fn an_unpacked_war_has_its_libraries() {
+    let folder = Folder::new();
+    folder.write("app/WEB-INF/classes/a/A.class", &class_named("a/A"));
+    folder.write("app/WEB-INF/lib/l.jar", &zip(&[("l/L.class", b"l")]));
+    let path = open(&[folder.path("app")]);
+    assert_eq!(names(&path), ["a/A", "l/L"]);
+    assert_eq!(path.role(entry(&path, "a/A")), Role::Input);
+    assert_eq!(path.role(entry(&path, "l/L")), Role::Library);
+    assert!(path.problems().is_empty());
 }
 
 #[test]
