@@ -11,9 +11,11 @@ macro_rules! embedded {
 
 /// Name and text of each file.
 pub(crate) const FILES: &[(&str, &str)] = embedded![
-    "packages.toml",
     "entries.toml",
+    "java.lang.reflect.toml",
     "java.lang.toml",
-    "java.util.concurrent.toml",
+    "java.util.concurrent.completable.toml",
     "java.util.concurrent.locks.toml",
+    "java.util.concurrent.toml",
+    "packages.toml",
 ];

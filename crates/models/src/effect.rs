@@ -19,6 +19,8 @@ pub enum Place {
     Result,
     /// The `Thread` object of the calling thread.
     Thread,
+    /// A value of no interest, such as a number handed to a callback.
+    Unknown,
     /// A fresh object of this class (internal name; arrays as descriptors, `[Ljava/lang/Object;`).
     New(Box<str>),
     /// A place that exists once per program.
@@ -227,6 +229,8 @@ pub enum Effect {
         kind: StartKind,
         /// The objects whose `Join` waits for it.
         groups: Vec<Place>,
+        /// It begins only after a `Join` and a `Receive` of each of these.
+        after: Vec<Place>,
     },
     /// Waits for all that was started in a group.
     Join {
@@ -359,6 +363,7 @@ impl fmt::Display for Place {
             Place::Last => f.write_str("last"),
             Place::Result => f.write_str("result"),
             Place::Thread => f.write_str("thread"),
+            Place::Unknown => f.write_str("_"),
             Place::New(class) => write!(f, "new {}", source_name(class)),
             Place::Static { class, name } => write!(f, "static {}::{name}", source_name(class)),
             Place::Slot(object, name) => write!(f, "{object}.{name}"),
@@ -377,7 +382,11 @@ fn source_name(internal: &str) -> String {
     } else {
         match crate::key::primitive_of_descriptor(element) {
             Some(primitive) => primitive.to_owned(),
-            None => element.trim_start_matches('L').trim_end_matches(';').replace('/', "."),
+            None => element
+                .strip_prefix('L')
+                .and_then(|class| class.strip_suffix(';'))
+                .unwrap_or(element)
+                .replace('/', "."),
         }
     };
     name + &"[]".repeat(dimensions)
@@ -496,12 +505,15 @@ impl fmt::Display for Effect {
                 blocking_word(*blocking, Blocking::Never),
                 Phrase("when", when.as_ref())
             ),
-            Effect::Start { call, kind, groups } => {
+            Effect::Start { call, kind, groups, after } => {
                 write!(f, "start {call} as {kind}")?;
-                if !groups.is_empty() {
-                    f.write_str(" in ")?;
+                for (word, places) in [("in", groups), ("after", after)] {
+                    if !places.is_empty() {
+                        write!(f, " {word} ")?;
+                        write_list(f, places)?;
+                    }
                 }
-                write_list(f, groups)
+                Ok(())
             }
             Effect::Join { group, blocking, when } => {
                 let blocking = blocking_word(*blocking, Blocking::Forever);

@@ -188,14 +188,25 @@ impl<'a> Parser<'a> {
             return Err(self.expected("`as` and the kind of thread"));
         }
         let kind = self.one_of(&StartKind::ALL, "a kind of thread")?;
-        let mut groups = Vec::new();
-        if self.accept_word("in") {
-            groups.push(self.place()?);
-            while self.accept_sign(",") {
-                groups.push(self.place()?);
-            }
+        Ok(Effect::Start {
+            call,
+            kind,
+            groups: self.phrase_of_places("in")?,
+            after: self.phrase_of_places("after")?,
+        })
+    }
+
+    /// `word PLACE, PLACE…`, if the word is there.
+    fn phrase_of_places(&mut self, word: &str) -> Result<Vec<Place>, SentenceError> {
+        if self.accept_word(word) { self.places() } else { Ok(Vec::new()) }
+    }
+
+    fn places(&mut self) -> Result<Vec<Place>, SentenceError> {
+        let mut places = vec![self.place()?];
+        while self.accept_sign(",") {
+            places.push(self.place()?);
         }
-        Ok(Effect::Start { call, kind, groups })
+        Ok(places)
     }
 
     fn reflect(&mut self) -> Result<Reflect, SentenceError> {
@@ -310,7 +321,7 @@ impl<'a> Parser<'a> {
         self.sign("->")?;
         let start = self.position;
         match self.place()? {
-            Place::New(_) => {
+            Place::New(_) | Place::Unknown => {
                 self.position = start;
                 Err(self.expected("a place that exists already"))
             }
@@ -340,10 +351,7 @@ impl<'a> Parser<'a> {
         self.advance();
         let mut arguments = Vec::new();
         if !self.accept_sign(")") {
-            arguments.push(self.place()?);
-            while self.accept_sign(",") {
-                arguments.push(self.place()?);
-            }
+            arguments = self.places()?;
             self.sign(")")?;
         }
         let result = match self.peek() {
@@ -355,13 +363,17 @@ impl<'a> Parser<'a> {
 
     /// A place, whose last name is a method's if `(` follows.
     fn place_or_method(&mut self) -> Result<Place, SentenceError> {
-        const PLACE: &str = "a place (this, arg0, last, result, thread, new CLASS, \
+        const PLACE: &str = "a place (this, arg0, last, result, thread, _, new CLASS, \
                              static CLASS::NAME)";
         let mut place = match self.peek() {
             Token::Word("this") => Place::This,
             Token::Word("last") => Place::Last,
             Token::Word("result") => Place::Result,
             Token::Word("thread") => Place::Thread,
+            Token::Word("_") => {
+                self.advance();
+                return Ok(Place::Unknown);
+            }
             Token::Word("new") => {
                 self.advance();
                 return self.fresh();

@@ -22,6 +22,7 @@ const CANONICAL: &[&str] = &[
     "receive this blocking",
     "start arg0.call() -> result.value as pool-task in this, result",
     "start this.run() as thread in this",
+    "start arg0.accept(this.value, _) as async-stage in result, arg1 after this, arg0",
     "join this",
     "join this try when true",
     "join this timed when throws java.util.concurrent.ExecutionException",
@@ -136,6 +137,7 @@ fn variable_place() -> impl Strategy<Value = Place> {
 fn place() -> impl Strategy<Value = Place> {
     prop_oneof![
         6 => variable_place(),
+        1 => Just(Place::Unknown),
         1 => class().prop_map(Place::New),
         1 => class().prop_map(|class| Place::New(format!("[[L{class};").into())),
         1 => "\\[{1,2}[ZBCSIJFD]".prop_map(|array| Place::New(array.into())),
@@ -202,7 +204,7 @@ fn reflect() -> impl Strategy<Value = Reflect> {
 fn synchronization() -> impl Strategy<Value = Effect> {
     let some_place = || prop::option::of(place());
     let kind = prop::sample::select(StartKind::ALL.map(|(kind, _)| kind).to_vec());
-    let groups = prop::collection::vec(place(), 0..3);
+    let groups = || prop::collection::vec(place(), 0..3);
     prop_oneof![
         (place(), mode(), blocking(), when()).prop_map(|(lock, mode, blocking, when)| {
             Effect::Acquire { lock, mode, blocking, when }
@@ -226,10 +228,11 @@ fn synchronization() -> impl Strategy<Value = Effect> {
         (place(), some_place(), blocking(), when()).prop_map(
             |(channel, within, blocking, when)| Effect::Receive { channel, within, blocking, when }
         ),
-        (call(), kind, groups).prop_map(|(call, kind, groups)| Effect::Start {
+        (call(), kind, groups(), groups()).prop_map(|(call, kind, groups, after)| Effect::Start {
             call,
             kind,
-            groups
+            groups,
+            after
         }),
         (place(), blocking(), when()).prop_map(|(group, blocking, when)| Effect::Join {
             group,

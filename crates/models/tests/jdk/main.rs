@@ -1,0 +1,272 @@
+//! Every model is about something that exists: each class and signature is looked up in the JDK
+//! images of the machine, and each sentence is checked against the signature it belongs to.
+
+mod image;
+
+use std::collections::BTreeSet;
+
+use image::{Class, Jdk, Method, installed};
+use unsnarl_models::{Call, Effect, Models, Outcome, Place, Reflect};
+
+#[test]
+fn every_model_fits_a_jdk() {
+    let jdks = installed();
+    assert!(
+        !jdks.is_empty(),
+        "no JDK found: set JAVA_HOME, or install one under /usr/lib/jvm (a folder with lib/modules)"
+    );
+    let models = Models::builtin();
+    let mut complaints = BTreeSet::new();
+    for (class, model) in models.classes() {
+        let class = String::from_utf8_lossy(class);
+        for (name, parameters, model) in model.methods() {
+            let name = String::from_utf8_lossy(name);
+            let parameters = parameters.map(String::from_utf8_lossy);
+            // What one JDK has, another may lack; the best fit counts.
+            let best = jdks
+                .iter()
+                .map(|jdk| check_method(jdk, &class, &name, parameters.as_deref(), &model.effects))
+                .min_by_key(Vec::len)
+                .unwrap_or_default();
+            let shown = parameters.map(|list| format!("({list})")).unwrap_or_default();
+            complaints.extend(
+                best.into_iter().map(|complaint| format!("{class}.{name}{shown}: {complaint}")),
+            );
+        }
+    }
+    let list: Vec<_> = complaints.into_iter().collect();
+    assert!(list.is_empty(), "{} complaints:\n{}", list.len(), list.join("\n"));
+}
+
+/// Java types in `models/` that only matter as packages are not checked, but JDK prefixes are.
+#[test]
+fn every_rule_about_a_package_of_the_jdk_matches_a_class() {
+    let jdks = installed();
+    let models = Models::builtin();
+    for (prefix, _) in models.package_rules() {
+        let known = jdks.iter().any(|jdk| jdk.has_prefix(prefix));
+        assert!(known, "no class of any JDK is in {prefix}");
+    }
+}
+
+fn check_method(
+    jdk: &Jdk,
+    class_name: &str,
+    name: &str,
+    parameters: Option<&str>,
+    effects: &[Effect],
+) -> Vec<String> {
+    let Some(class) = jdk.class(class_name) else {
+        return vec!["no such class; ".repeat(effects.len() + 2)];
+    };
+    let methods = jdk.find_methods(&class, name, parameters);
+    if methods.is_empty() {
+        let known: Vec<_> = class
+            .methods
+            .iter()
+            .filter(|method| method.name == name)
+            .map(|method| method.descriptor.as_str())
+            .collect();
+        return vec![format!("no such method; there are {known:?}"); effects.len() + 2];
+    }
+    // A key for all overloads is checked against those parts that all of them share.
+    let check = Check { jdk, methods: &methods, polymorphic: parameters.is_none() };
+    let mut complaints = Vec::new();
+    for effect in effects {
+        for complaint in check.effect(effect) {
+            complaints.push(format!("`{effect}`: {complaint}"));
+        }
+    }
+    complaints
+}
+
+struct Check<'a> {
+    jdk: &'a Jdk,
+    methods: &'a [Method],
+    polymorphic: bool,
+}
+
+impl Check<'_> {
+    fn effect(&self, effect: &Effect) -> Vec<String> {
+        let mut complaints = Vec::new();
+        let mut places: Vec<&Place> = Vec::new();
+        let mut outcome = None;
+        match effect {
+            Effect::Acquire { lock, when, .. } | Effect::Release { lock, when, .. } => {
+                places.push(lock);
+                outcome = when.as_ref();
+            }
+            Effect::Wait { on, lock, .. } => {
+                places.push(on);
+                places.extend(lock);
+            }
+            Effect::Notify { on: place, .. }
+            | Effect::Serial(place)
+            | Effect::Read { place, .. } => places.push(place),
+            Effect::Send { channel, within, when } => {
+                places.push(channel);
+                places.extend(within);
+                outcome = when.as_ref();
+            }
+            Effect::Receive { channel, within, when, .. } => {
+                places.push(channel);
+                places.extend(within);
+                outcome = when.as_ref();
+            }
+            Effect::Start { call, groups, after, .. } => {
+                places.extend(groups);
+                places.extend(after);
+                self.call(call, &mut places, &mut complaints);
+            }
+            Effect::Call(call) | Effect::Later(call) => {
+                self.call(call, &mut places, &mut complaints);
+            }
+            Effect::Join { group: place, when, .. } | Effect::Write { place, when, .. } => {
+                places.push(place);
+                outcome = when.as_ref();
+            }
+            Effect::Flow { from, to } | Effect::Copy { from, to } => places.extend([from, to]),
+            Effect::Return(place) => {
+                places.extend([place, &Place::Result]);
+                if let Place::New(class) = place {
+                    self.returned(class, &mut complaints);
+                }
+            }
+            Effect::Reflect(reflect) => reflect_places(reflect, &mut places),
+        }
+        for place in places {
+            self.place(place, &mut complaints);
+        }
+        if let Some(outcome) = outcome {
+            self.outcome(outcome, &mut complaints);
+        }
+        complaints
+    }
+
+    fn place(&self, place: &Place, complaints: &mut Vec<String>) {
+        for method in self.methods {
+            match place {
+                Place::This if method.is_static => complaints.push("static: no `this`".into()),
+                Place::Argument(index)
+                    if !self.polymorphic && usize::from(*index) >= method.parameters().len() =>
+                {
+                    complaints.push(format!("there is no arg{index}"));
+                }
+                Place::Result if matches!(method.returns(), "V") => {
+                    complaints.push("void: no `result`".into());
+                }
+                _ => {}
+            }
+        }
+        match place {
+            Place::New(class) => self.known(class, complaints),
+            Place::Static { class, .. } => self.known(class, complaints),
+            Place::Slot(inner, _) | Place::Element(inner) => self.place(inner, complaints),
+            Place::Variable { object, selector } => {
+                self.place(object, complaints);
+                self.place(selector, complaints);
+            }
+            _ => {}
+        }
+    }
+
+    fn known(&self, class: &str, complaints: &mut Vec<String>) {
+        if !class.starts_with('[') && self.jdk.class(class).is_none() {
+            complaints.push(format!("no class {class}"));
+        }
+    }
+
+    fn outcome(&self, outcome: &Outcome, complaints: &mut Vec<String>) {
+        if let Outcome::Throws(class) = outcome {
+            self.known(class, complaints);
+        }
+        for method in self.methods {
+            let fits = match outcome {
+                Outcome::True | Outcome::False => method.returns() == "Z",
+                Outcome::Null | Outcome::NonNull => method.returns().starts_with(['L', '[']),
+                Outcome::Zero | Outcome::NonZero | Outcome::Positive | Outcome::Negative => {
+                    matches!(method.returns(), "I" | "J")
+                }
+                _ => true,
+            };
+            if !fits {
+                complaints.push(format!("cannot return {outcome}"));
+            }
+        }
+    }
+
+    /// A callback on an argument must exist in the declared type of the argument.
+    fn call<'c>(&self, call: &'c Call, places: &mut Vec<&'c Place>, complaints: &mut Vec<String>) {
+        places.push(&call.receiver);
+        places.extend(&call.arguments);
+        places.extend(&call.result);
+        for method in self.methods {
+            let declared = match &call.receiver {
+                Place::Argument(index) if !self.polymorphic => {
+                    method.parameters().get(usize::from(*index)).copied()
+                }
+                Place::This => Some(method.class.as_str()),
+                _ => None,
+            };
+            let Some(class) = declared.and_then(|name| self.jdk.class(strip(name))) else {
+                continue;
+            };
+            let arity = call.arguments.len();
+            let candidates = self.jdk.find_methods(&class, &call.method, None);
+            let fit = candidates.iter().find(|found| found.parameters().len() == arity);
+            match fit {
+                None if strip(&class.name) == "java/lang/Object" => {}
+                None => complaints.push(format!("{} has no {}/{arity}", class.name, call.method)),
+                Some(found) if found.returns() == "V" && call.result.is_some() => {
+                    complaints.push(format!("{} returns nothing", call.method));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn returned(&self, class: &str, complaints: &mut Vec<String>) {
+        for method in self.methods {
+            let declared = method.returns();
+            let array = declared.starts_with('[') && class.starts_with('[');
+            if !array && !self.jdk.is_subtype(class, strip(declared)) {
+                complaints.push(format!("{class} is not a {declared}"));
+            }
+            if self.jdk.class(class).is_some_and(|class| class.is_abstract) {
+                complaints.push(format!("{class} is abstract"));
+            }
+        }
+    }
+}
+
+fn reflect_places<'a>(reflect: &'a Reflect, places: &mut Vec<&'a Place>) {
+    match reflect {
+        Reflect::Class { name, to } => places.extend([name, to]),
+        Reflect::Member { class, name, to, .. } => {
+            places.extend([class, to]);
+            places.extend(name);
+        }
+        Reflect::New { what, arguments, to } => {
+            places.extend([what, to]);
+            places.extend(arguments);
+        }
+        Reflect::Call { what, on, arguments, to } => {
+            places.extend([what, to]);
+            places.extend(on);
+            places.extend(arguments);
+        }
+        Reflect::Proxy { interfaces, handler, to } => places.extend([interfaces, handler, to]),
+    }
+}
+
+/// The class of a descriptor or of an internal name.
+fn strip(descriptor: &str) -> &str {
+    descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')).unwrap_or(descriptor)
+}
+
+/// Kept here so that the reader below stays a plain description of a class.
+impl Class {
+    fn supertypes(&self) -> impl Iterator<Item = &String> {
+        self.superclass.iter().chain(&self.interfaces)
+    }
+}
