@@ -114,6 +114,11 @@ pub enum Instruction<T> {
 }
 
 impl<T> Instruction<T> {
+    /// A load or store in its shortest form; `opcode` is the long one, such as `aload`.
+    pub fn local(opcode: Opcode, local: u16) -> Self {
+        Self::Local { opcode: opcode.with_implied_local(local).unwrap_or(opcode), local }
+    }
+
     /// Its opcode.
     pub fn opcode(&self) -> Opcode {
         match *self {

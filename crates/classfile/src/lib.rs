@@ -8,13 +8,16 @@
 //! - [`edit`]: a class opened for change, with method bodies as lists of instructions and labels.
 
 mod descriptor;
+pub mod edit;
 pub mod flags;
+mod frame;
 mod instruction;
 pub mod mutf8;
 mod opcode;
 pub mod read;
 
 pub use descriptor::{FieldType, MethodDescriptor, Primitive};
+pub use frame::{Frame, VerificationType};
 pub use instruction::{Instruction, Pc};
 pub use opcode::Opcode;
 

@@ -70,6 +70,29 @@ impl Opcode {
         MNEMONICS[usize::from(self.byte())]
     }
 
+    /// For the short form of a load or store such as `aload_2`, its long form and the variable.
+    pub fn implied_local(self) -> Option<(Self, u16)> {
+        let (short, long) = match self {
+            _ if (Self::ILoad0..=Self::ALoad3).contains(&self) => (Self::ILoad0, Self::ILoad),
+            _ if (Self::IStore0..=Self::AStore3).contains(&self) => (Self::IStore0, Self::IStore),
+            _ => return None,
+        };
+        let distance = self.byte() - short.byte();
+        let long = ALL[usize::from(long.byte() + distance / 4)];
+        Some((long, u16::from(distance % 4)))
+    }
+
+    /// For the long form of a load or store and a variable from 0 to 3, the short form.
+    pub fn with_implied_local(self, local: u16) -> Option<Self> {
+        let (short, long) = match self {
+            _ if (Self::ILoad..=Self::ALoad).contains(&self) => (Self::ILoad0, Self::ILoad),
+            _ if (Self::IStore..=Self::AStore).contains(&self) => (Self::IStore0, Self::IStore),
+            _ => return None,
+        };
+        let kind = self.byte() - long.byte();
+        (local < 4).then(|| ALL[usize::from(short.byte() + 4 * kind) + usize::from(local)])
+    }
+
     /// For a conditional jump, the one that jumps exactly when this one does not.
     pub fn negated(self) -> Option<Self> {
         use Opcode::*;
@@ -126,6 +149,20 @@ mod tests {
             assert_eq!((opcode.byte(), opcode.mnemonic()), (byte, name));
         }
         assert_eq!(Opcode::from_byte(0xca), None);
+    }
+
+    #[test]
+    fn short_forms_and_long_forms_belong_together() {
+        assert_eq!(Opcode::ALoad2.implied_local(), Some((Opcode::ALoad, 2)));
+        assert_eq!(Opcode::LStore3.implied_local(), Some((Opcode::LStore, 3)));
+        assert_eq!(Opcode::ALoad.implied_local(), None);
+        for &opcode in ALL {
+            if let Some((long, local)) = opcode.implied_local() {
+                assert_eq!(long.with_implied_local(local), Some(opcode));
+                assert_eq!(long.with_implied_local(4), None);
+            }
+        }
+        assert_eq!(Opcode::Ret.with_implied_local(0), None);
     }
 
     #[test]

@@ -127,7 +127,9 @@ impl Instructions<'_> {
             LdcW | Ldc2W => Instruction::LoadConstant { opcode, constant: rest.index(OPERAND)? },
             ILoad | LLoad | FLoad | DLoad | ALoad | IStore | LStore | FStore | DStore | AStore
             | Ret => Instruction::Local { opcode, local: u16::from(rest.u8(OPERAND)?) },
-            _ if let Some(local) = short_form_local(opcode) => Instruction::Local { opcode, local },
+            _ if let Some((_, local)) = opcode.implied_local() => {
+                Instruction::Local { opcode, local }
+            }
             IInc => Instruction::Increment {
                 local: u16::from(rest.u8(OPERAND)?),
                 amount: i16::from(rest.u8(OPERAND)? as i8),
@@ -235,14 +237,4 @@ impl Instructions<'_> {
             .collect::<Result<_>>()?;
         Ok(Instruction::LookupSwitch { default, cases })
     }
-}
-
-/// The variable that a short form such as `aload_2` names.
-fn short_form_local(opcode: Opcode) -> Option<u16> {
-    let base = match opcode {
-        _ if (Opcode::ILoad0..=Opcode::ALoad3).contains(&opcode) => Opcode::ILoad0,
-        _ if (Opcode::IStore0..=Opcode::AStore3).contains(&opcode) => Opcode::IStore0,
-        _ => return None,
-    };
-    Some(u16::from(opcode.byte() - base.byte()) % 4)
 }

@@ -125,37 +125,22 @@ impl<'a> ConstantPool<'a> {
 
     /// The entry as it stands in the file.
     pub fn get(&self, index: ConstantIndex) -> Result<Constant<'a>> {
-        const E: &str = "a constant";
-        let (tag, mut c) = self.at(index, E)?;
-        Ok(match tag {
-            1 => {
-                let length = usize::from(c.u16(E)?);
-                Constant::Utf8(c.bytes(length, E)?)
-            }
-            3 => Constant::Integer(c.u32(E)? as i32),
-            4 => Constant::Float(c.u32(E)?),
-            5 => Constant::Long(c.u64(E)? as i64),
-            6 => Constant::Double(c.u64(E)?),
-            7 => Constant::Class { name: c.index(E)? },
-            8 => Constant::String { value: c.index(E)? },
-            9..=11 => Constant::Member {
-                kind: match tag {
-                    9 => MemberKind::Field,
-                    10 => MemberKind::Method,
-                    _ => MemberKind::InterfaceMethod,
-                },
-                class: c.index(E)?,
-                name_and_type: c.index(E)?,
-            },
-            12 => Constant::NameAndType { name: c.index(E)?, descriptor: c.index(E)? },
-            15 => Constant::MethodHandle { kind: c.u8(E)?, reference: c.index(E)? },
-            16 => Constant::MethodType { descriptor: c.index(E)? },
-            17 => Constant::Dynamic { bootstrap: c.u16(E)?, name_and_type: c.index(E)? },
-            18 => Constant::InvokeDynamic { bootstrap: c.u16(E)?, name_and_type: c.index(E)? },
-            19 => Constant::Module { name: c.index(E)? },
-            20 => Constant::Package { name: c.index(E)? },
-            _ => return Err(c.error(E)),
-        })
+        let (tag, cursor) = self.at(index, "a constant")?;
+        Constant::decode(tag, cursor)
+    }
+
+    /// The bytes of one entry, with its tag.
+    pub(crate) fn entry(&self, index: ConstantIndex) -> Option<&'a [u8]> {
+        let (tag, mut cursor) = self.at(index, "a constant").ok()?;
+        let start = cursor.position() - 1;
+        let size = match tag {
+            1 => 2 + usize::from(cursor.u16("the length of a string").ok()?),
+            5 | 6 => 8,
+            7 | 8 | 16 | 19 | 20 => 2,
+            15 => 3,
+            _ => 4,
+        };
+        self.file.get(start..start + 1 + size)
     }
 
     /// A string of modified UTF-8.
@@ -245,6 +230,47 @@ impl<'a> ConstantPool<'a> {
         let bootstrap = cursor.u16(expected)?;
         let (name, descriptor) = self.name_and_type(cursor.index(expected)?)?;
         Ok((bootstrap, name, descriptor))
+    }
+}
+
+impl<'a> Constant<'a> {
+    /// Decodes the bytes of one entry.
+    pub(crate) fn from_entry(entry: &'a [u8]) -> Option<Self> {
+        let (&tag, content) = entry.split_first()?;
+        Self::decode(tag, Cursor::new(content)).ok()
+    }
+
+    fn decode(tag: u8, mut c: Cursor<'a>) -> Result<Self> {
+        const E: &str = "a constant";
+        Ok(match tag {
+            1 => {
+                let length = usize::from(c.u16(E)?);
+                Constant::Utf8(c.bytes(length, E)?)
+            }
+            3 => Constant::Integer(c.u32(E)? as i32),
+            4 => Constant::Float(c.u32(E)?),
+            5 => Constant::Long(c.u64(E)? as i64),
+            6 => Constant::Double(c.u64(E)?),
+            7 => Constant::Class { name: c.index(E)? },
+            8 => Constant::String { value: c.index(E)? },
+            9..=11 => Constant::Member {
+                kind: match tag {
+                    9 => MemberKind::Field,
+                    10 => MemberKind::Method,
+                    _ => MemberKind::InterfaceMethod,
+                },
+                class: c.index(E)?,
+                name_and_type: c.index(E)?,
+            },
+            12 => Constant::NameAndType { name: c.index(E)?, descriptor: c.index(E)? },
+            15 => Constant::MethodHandle { kind: c.u8(E)?, reference: c.index(E)? },
+            16 => Constant::MethodType { descriptor: c.index(E)? },
+            17 => Constant::Dynamic { bootstrap: c.u16(E)?, name_and_type: c.index(E)? },
+            18 => Constant::InvokeDynamic { bootstrap: c.u16(E)?, name_and_type: c.index(E)? },
+            19 => Constant::Module { name: c.index(E)? },
+            20 => Constant::Package { name: c.index(E)? },
+            _ => return Err(c.error(E)),
+        })
     }
 }
 
