@@ -2,6 +2,7 @@
 //! do, and who calls whom.
 
 pub mod body;
+pub mod callgraph;
 pub mod check;
 mod class;
 mod hierarchy;

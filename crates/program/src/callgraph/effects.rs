@@ -1,0 +1,413 @@
+//! What models do to the call graph: callbacks, thread starts, flows of references and reflection.
+//! Locks and order do not concern it.
+
+use smallvec::{SmallVec, smallvec};
+use unsnarl_models::{Call, Effect, MethodModel, Place, Reflect};
+
+use super::build::{Builder, Site, SiteId, Watcher};
+use super::object::{Object, ObjectId};
+use super::solver::{NodeId, Solver};
+use super::{EdgeKind, Start};
+use crate::body::{Constant, Operation};
+use crate::class::MethodId;
+use crate::names::{Symbol, Type};
+
+impl<'b> Builder<'b, '_> {
+    /// A call arrives at a modelled method.
+    pub(super) fn apply_model(&mut self, site: SiteId, method: MethodId, object: Option<ObjectId>) {
+        let model = self.model(method).expect("the caller has seen it");
+        let this = match self.modelled.get(&(site, method)) {
+            Some(&this) => this,
+            None => {
+                let this = match (object, self.program.methods()[method].is_static()) {
+                    (None, false) => {
+                        self.sites[site].arguments[0].unwrap_or_else(|| self.solver.node())
+                    }
+                    _ => self.solver.node(),
+                };
+                self.modelled.insert((site, method), this);
+                self.effects(site, method, model, this);
+                this
+            }
+        };
+        if let Some(object) = object {
+            self.solver.add_id(this, object);
+        }
+    }
+
+    fn effects(&mut self, site: SiteId, method: MethodId, model: &'b MethodModel, this: NodeId) {
+        let mut context = Modelled { site, method, this, returns: false };
+        for effect in &model.effects {
+            self.effect(&mut context, effect);
+        }
+        let signature = self.program.methods()[method].signature;
+        let result = self.program.names.signature_data(signature).result;
+        if let (false, Some(ty), Some(node)) = (context.returns, result, self.sites[site].result) {
+            self.add_unknown(node, ty);
+        }
+    }
+
+    fn effect(&mut self, context: &mut Modelled, effect: &'b Effect) {
+        match effect {
+            Effect::Start { call, kind, .. } => {
+                self.call(context, call, EdgeKind::Start(Start(*kind)));
+            }
+            Effect::Call(call) => {
+                let kind = self.callback_kind(context.site);
+                self.call(context, call, kind);
+            }
+            Effect::Later(call) => self.call(context, call, EdgeKind::Later),
+            Effect::Flow { from, to } | Effect::Copy { from, to } => {
+                if let Some(from) = self.read_place(context, from) {
+                    self.write_place(context, to, from);
+                }
+            }
+            Effect::Return(place) => {
+                context.returns = true;
+                if let Some(from) = self.read_place(context, place) {
+                    self.write_place(context, &Place::Result, from);
+                }
+            }
+            Effect::Reflect(reflect) => self.reflect(context, reflect),
+            Effect::Acquire { .. }
+            | Effect::Release { .. }
+            | Effect::Wait { .. }
+            | Effect::Notify { .. }
+            | Effect::Send { .. }
+            | Effect::Receive { .. }
+            | Effect::Join { .. }
+            | Effect::Serial(_)
+            | Effect::Read { .. }
+            | Effect::Write { .. } => {}
+        }
+    }
+
+    /// What a callback of this call is: one that a started thread makes belongs to that thread.
+    fn callback_kind(&self, site: SiteId) -> EdgeKind {
+        match self.sites[site].kind {
+            EdgeKind::Call => EdgeKind::Callback,
+            kind => kind,
+        }
+    }
+
+    // Places.
+
+    /// A node with what the place may refer to.
+    fn read_place(&mut self, context: &Modelled, place: &Place) -> Option<NodeId> {
+        match place {
+            Place::This => Some(context.this),
+            Place::Argument(index) => self.argument(context, usize::from(*index)),
+            Place::Last => self.sites[context.site].arguments.last().copied().flatten(),
+            Place::Result => self.sites[context.site].result,
+            Place::Unknown => None,
+            Place::Thread => {
+                let node = self.solver.node();
+                let thread = self.program.names.symbol(b"java/lang/Thread");
+                let thread = self.program.class_named(thread);
+                self.solver.add(node, Object::Unknown(thread));
+                Some(node)
+            }
+            Place::New(class) => {
+                let node = self.solver.node();
+                let ty = self.program.names.class_constant(class.as_bytes())?;
+                match self.program.names.ty(ty) {
+                    Type::Class(name) => {
+                        let class = self.program.class_named(name);
+                        self.solver.add(node, Object::Instance(class));
+                    }
+                    _ => self.solver.add(node, Object::Array(ty)),
+                }
+                Some(node)
+            }
+            Place::Static { class, name } => Some(self.static_place(class, name)),
+            Place::Slot(object, slot) => {
+                let slot = self.program.names.symbol(slot.as_bytes());
+                self.read_contents(context, object, slot)
+            }
+            Place::Element(array) => self.read_contents(context, array, self.element),
+            Place::Variable { object, selector } => {
+                if let Some(slot) = per_selector_slot(selector) {
+                    let slot = self.program.names.symbol(slot);
+                    return self.read_contents(context, object, slot);
+                }
+                let base = self.read_place(context, object)?;
+                let to = self.solver.node();
+                self.watch(base, Watcher::LoadVariable { to });
+                Some(to)
+            }
+        }
+    }
+
+    fn read_contents(
+        &mut self,
+        context: &Modelled,
+        object: &Place,
+        slot: Symbol,
+    ) -> Option<NodeId> {
+        let base = self.read_place(context, object)?;
+        let to = self.solver.node();
+        self.watch(base, Watcher::Load { slot, to });
+        Some(to)
+    }
+
+    /// Lets what is in `from` flow to the place.
+    fn write_place(&mut self, context: &mut Modelled, place: &Place, from: NodeId) {
+        match place {
+            Place::Slot(object, slot) => {
+                let slot = self.program.names.symbol(slot.as_bytes());
+                self.write_contents(context, object, slot, from);
+            }
+            Place::Element(array) => self.write_contents(context, array, self.element, from),
+            Place::Variable { object, selector } => {
+                if let Some(slot) = per_selector_slot(selector) {
+                    let slot = self.program.names.symbol(slot);
+                    self.write_contents(context, object, slot, from);
+                } else if let Some(base) = self.read_place(context, object) {
+                    self.watch(base, Watcher::StoreVariable { from });
+                }
+            }
+            place => {
+                context.returns |= *place == Place::Result;
+                if let Some(to) = self.read_place(context, place) {
+                    self.flow(from, to);
+                }
+            }
+        }
+    }
+
+    fn write_contents(
+        &mut self,
+        context: &mut Modelled,
+        object: &Place,
+        slot: Symbol,
+        from: NodeId,
+    ) {
+        if let Some(base) = self.read_place(context, object) {
+            self.watch(base, Watcher::Store { slot, from });
+        }
+    }
+
+    fn static_place(&mut self, class: &str, name: &str) -> NodeId {
+        let names = &mut self.program.names;
+        let key = (names.symbol(class.as_bytes()), names.symbol(name.as_bytes()));
+        let solver = &mut self.solver;
+        *self.statics.entry(key).or_insert_with(|| solver.node())
+    }
+
+    /// The node of an argument, counted without the receiver.
+    fn argument(&self, context: &Modelled, index: usize) -> Option<NodeId> {
+        let this = usize::from(!self.program.methods()[context.method].is_static());
+        self.sites[context.site].arguments.get(index + this).copied().flatten()
+    }
+
+    // Calls.
+
+    fn call(&mut self, context: &mut Modelled, call: &Call, kind: EdgeKind) {
+        let Some(receiver) = self.read_place(context, &call.receiver) else { return };
+        let mut arguments: SmallVec<[Option<NodeId>; 4]> = smallvec![Some(receiver)];
+        for place in &call.arguments {
+            arguments.push(self.read_place(context, place));
+        }
+        let result = call.result.as_ref().map(|place| {
+            let node = self.solver.node();
+            self.write_place(context, place, node);
+            node
+        });
+        let Site { caller, statement, .. } = self.sites[context.site];
+        let site = self.sites.push(Site { caller, statement, arguments, result, kind });
+        let method = self.program.names.symbol(call.method.as_bytes());
+        self.watch(receiver, Watcher::Callback { site, method });
+    }
+
+    /// A model calls the methods of this name on an object.
+    pub(super) fn callback(&mut self, site: SiteId, name: Symbol, object: ObjectId) {
+        let class = self.solver.objects.class(object, self.program);
+        let count = self.sites[site].arguments.len() - 1;
+        let mut targets: Vec<MethodId> = Vec::new();
+        let ancestors = self.program.classes()[class].ancestors.clone();
+        for above in ancestors {
+            for method in self.program.classes()[above].methods.clone() {
+                let data = &self.program.methods()[method];
+                let signature = self.program.names.signature_data(data.signature);
+                if data.name == name && !data.is_static() && signature.parameters.len() == count {
+                    targets.extend(self.program.select_method(class, method));
+                }
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        for target in targets {
+            self.link(site, target, Some(object));
+            self.fill_unknown_arguments(site, target);
+        }
+    }
+
+    /// An argument that the model does not name is an unknown object of the declared type.
+    fn fill_unknown_arguments(&mut self, site: SiteId, target: MethodId) {
+        let Some(first) = self.entered(target) else { return };
+        let signature = self.program.methods()[target].signature;
+        let parameters = self.program.names.signature_data(signature).parameters.clone();
+        for (index, &ty) in parameters.iter().enumerate() {
+            if self.sites[site].arguments[index + 1].is_none() && self.is_reference(ty) {
+                self.add_unknown(Solver::offset(first, index + 1), ty);
+            }
+        }
+    }
+
+    // Reflection.
+
+    fn reflect(&mut self, context: &mut Modelled, reflect: &Reflect) {
+        let to_node = |builder: &mut Self, context: &mut Modelled, to: &Place| {
+            let node = builder.solver.node();
+            builder.write_place(context, to, node);
+            node
+        };
+        match reflect {
+            Reflect::Class { name, to } => {
+                let node = to_node(self, context, to);
+                let named = self.constant_string(context, name).and_then(|name| {
+                    let internal: Vec<u8> =
+                        name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect();
+                    self.program.find_class(&internal)
+                });
+                match named {
+                    Some(class) => {
+                        let name = self.program.classes()[class].name;
+                        let ty = self.program.names.type_id(Type::Class(name));
+                        self.solver.add(node, Object::Class(ty));
+                        let Site { caller, statement, .. } = self.sites[context.site];
+                        self.initialize(class, caller, statement);
+                    }
+                    None => self.add_unknown(node, self.program.names.known.class),
+                }
+            }
+            Reflect::Member { kind, class, name, to } => {
+                let node = to_node(self, context, to);
+                let name = name.as_ref().and_then(|name| self.constant_string(context, name));
+                let name = name.map(|name| self.program.names.symbol(&name));
+                if let Some(class) = self.read_place(context, class) {
+                    self.watch(class, Watcher::ReflectMember { kind: *kind, name, to: node });
+                }
+            }
+            Reflect::New { what, to, .. } => {
+                let node = to_node(self, context, to);
+                if let Some(what) = self.read_place(context, what) {
+                    self.watch(what, Watcher::ReflectNew { site: context.site, to: node });
+                }
+            }
+            Reflect::Call { what, on, to, .. } => {
+                let node = to_node(self, context, to);
+                let on = on.as_ref().and_then(|on| self.read_place(context, on));
+                let Site { caller, statement, .. } = self.sites[context.site];
+                let site = self.sites.push(Site {
+                    caller,
+                    statement,
+                    arguments: smallvec![],
+                    result: Some(node),
+                    kind: EdgeKind::Reflection,
+                });
+                if let Some(what) = self.read_place(context, what) {
+                    self.watch(what, Watcher::ReflectCall { site, on });
+                }
+            }
+            Reflect::Proxy { handler, to, .. } => {
+                let node = to_node(self, context, to);
+                self.add_unknown(node, self.program.names.known.object);
+                let call = Call {
+                    receiver: handler.clone(),
+                    method: "invoke".into(),
+                    arguments: vec![Place::Unknown, Place::Unknown, Place::Unknown],
+                    result: None,
+                };
+                self.call(context, &call, EdgeKind::Later);
+            }
+        }
+    }
+
+    pub(super) fn reflect_new(&mut self, site: SiteId, to: NodeId, object: ObjectId) {
+        let of = match self.solver.objects.all[object] {
+            Object::Class(of) | Object::Member { of, .. } => of,
+            _ => {
+                self.graph.gaps.unknown_reflection += 1;
+                self.add_unknown(to, self.program.names.known.object);
+                return;
+            }
+        };
+        let Type::Class(name) = self.program.names.ty(of) else { return };
+        let class = self.program.class_named(name);
+        if !self.program.classes()[class].is_concrete() {
+            return;
+        }
+        let instance = self.solver.object(Object::Instance(class));
+        self.solver.add_id(to, instance);
+        let Site { caller, statement, .. } = self.sites[site];
+        self.initialize(class, caller, statement);
+        let is_class = matches!(self.solver.objects.all[object], Object::Class(_));
+        for method in self.program.classes()[class].methods.clone() {
+            let data = &self.program.methods()[method];
+            let signature = self.program.names.signature_data(data.signature);
+            // `Class.newInstance` takes no arguments; a `Constructor` may be any.
+            let fits = !is_class || signature.parameters.is_empty();
+            if data.name == self.program.names.known.init && fits {
+                self.call_unknown(site, method, Some(instance), EdgeKind::Reflection);
+            }
+        }
+    }
+
+    pub(super) fn reflect_call(&mut self, site: SiteId, on: Option<NodeId>, object: ObjectId) {
+        let Object::Member { of, name: Some(name), .. } = self.solver.objects.all[object] else {
+            self.graph.gaps.unknown_reflection += 1;
+            if let Some(result) = self.sites[site].result {
+                self.add_unknown(result, self.program.names.known.object);
+            }
+            return;
+        };
+        let Some(class) = self.program.class_of_type(of) else { return };
+        let ancestors = self.program.classes()[class].ancestors.clone();
+        for above in ancestors {
+            for method in self.program.classes()[above].methods.clone() {
+                if self.program.methods()[method].name != name {
+                    continue;
+                }
+                self.call_unknown(site, method, None, EdgeKind::Reflection);
+                let (Some(first), Some(on)) = (self.entered(method), on) else { continue };
+                if !self.program.methods()[method].is_static() {
+                    let filter = self.solver.objects.filter(of);
+                    self.solver.flow_filtered(self.program, on, first, Some(filter));
+                }
+            }
+        }
+    }
+
+    /// The text of a string argument, if it is a constant.
+    fn constant_string(&mut self, context: &Modelled, place: &Place) -> Option<Vec<u8>> {
+        let Place::Argument(index) = place else { return None };
+        let Site { caller, statement, .. } = self.sites[context.site];
+        let body = self.program.body(caller)?;
+        let Operation::Invoke { arguments, .. } = &body.statements[statement].operation else {
+            return None;
+        };
+        let this = usize::from(!self.program.methods()[context.method].is_static());
+        let value = *arguments.get(usize::from(*index) + this)?;
+        match body.definition(value).operation {
+            Operation::Constant(Constant::String(text)) => {
+                Some(self.program.names.bytes(text).to_vec())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A call of a modelled method.
+struct Modelled {
+    site: SiteId,
+    method: MethodId,
+    this: NodeId,
+    /// Whether an effect said what the method returns.
+    returns: bool,
+}
+
+/// Variables that belong to something else than a field: the copy of a thread-local of each thread.
+fn per_selector_slot(selector: &Place) -> Option<&'static [u8]> {
+    (*selector == Place::Thread).then_some(b"per thread")
+}

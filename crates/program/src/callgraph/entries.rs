@@ -1,0 +1,236 @@
+//! Where execution begins.
+
+use unsnarl_classfile::flags;
+use unsnarl_classfile::read::Attribute;
+use unsnarl_models::{EntrySet, MethodPattern, Models};
+
+use crate::class::{ClassId, MethodId};
+use crate::names::java_name;
+use crate::path::Role;
+use crate::program::Program;
+
+/// Which methods to begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Every `main` of the input.
+    Main,
+    /// The methods that fit one of the patterns, or one of the named sets of the models.
+    Patterns(Vec<String>),
+    /// Every public method of every public class of the input, called by clients.
+    Library,
+}
+
+/// The methods to begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryPoints {
+    /// The methods.
+    pub methods: Vec<MethodId>,
+    /// The classes of which callers may have instances already.
+    pub instantiated: Vec<ClassId>,
+    /// Patterns that nothing fits.
+    pub unmatched: Vec<String>,
+}
+
+impl EntryPoints {
+    /// Finds the entry points among the classes of the input.
+    pub fn find(program: &mut Program<'_>, models: &Models, entries: &Entries) -> Self {
+        let path = program.path();
+        let classes: Vec<ClassId> = path
+            .entries()
+            .filter(|&entry| path.role(entry) == Role::Input)
+            .filter_map(|entry| program.class_at(entry))
+            .collect();
+        let mut found = Self::default();
+        match entries {
+            Entries::Main => {
+                found.methods = methods_of(program, &classes, is_main);
+            }
+            Entries::Library => {
+                let is_public =
+                    |class: &ClassId| program.classes()[*class].access & flags::PUBLIC != 0;
+                let public: Vec<ClassId> = classes.iter().copied().filter(is_public).collect();
+                found.methods = methods_of(program, &public, is_public_method);
+                found.instantiated = classes
+                    .iter()
+                    .copied()
+                    .filter(|&class| program.classes()[class].is_concrete() && is_public(&class))
+                    .collect();
+            }
+            Entries::Patterns(patterns) => {
+                for pattern in patterns {
+                    let mut methods =
+                        match models.entries().iter().find(|set| *set.name == **pattern) {
+                            Some(set) => methods_of(program, &classes, |program, method| {
+                                in_set(program, method, set)
+                            }),
+                            None => methods_of(program, &classes, |program, method| {
+                                fits(pattern, &full_name(program, method))
+                            }),
+                        };
+                    if methods.is_empty() {
+                        methods = named_outside_input(program, pattern);
+                    }
+                    if methods.is_empty() {
+                        found.unmatched.push(pattern.clone());
+                    }
+                    found.methods.extend(methods);
+                }
+                found.methods.sort_unstable();
+                found.methods.dedup();
+            }
+        }
+        found
+    }
+}
+
+fn methods_of(
+    program: &Program<'_>,
+    classes: &[ClassId],
+    wanted: impl Fn(&Program<'_>, MethodId) -> bool,
+) -> Vec<MethodId> {
+    let methods = classes.iter().flat_map(|&class| program.classes()[class].methods.iter());
+    methods.copied().filter(|&method| wanted(program, method)).collect()
+}
+
+/// A `main` that the launcher would take: static with an array of strings, and since Java 25 also an
+/// instance method or one without arguments.
+fn is_main(program: &Program<'_>, method: MethodId) -> bool {
+    let data = &program.methods()[method];
+    if program.names.bytes(data.name) != b"main" || data.access & flags::PRIVATE != 0 {
+        return false;
+    }
+    let file = program.classes()[data.class].file();
+    let relaxed = file.is_some_and(|origin| origin.file.major_version >= 69);
+    let is_classic = data.access & flags::PUBLIC != 0 && data.is_static();
+    match program.names.bytes(data.descriptor) {
+        b"([Ljava/lang/String;)V" => is_classic || relaxed,
+        b"()V" => relaxed,
+        _ => false,
+    }
+}
+
+fn is_public_method(program: &Program<'_>, method: MethodId) -> bool {
+    let data = &program.methods()[method];
+    data.access & flags::PUBLIC != 0 && data.access & (flags::SYNTHETIC | flags::ABSTRACT) == 0
+}
+
+/// A named set of the models.
+fn in_set(program: &Program<'_>, method: MethodId, set: &EntrySet) -> bool {
+    let data = &program.methods()[method];
+    if data.is_abstract() {
+        return false;
+    }
+    let fits = |pattern: &MethodPattern, class: Option<ClassId>| {
+        let parameters = program.names.bytes(data.descriptor);
+        let parameters = parameters.split(|&byte| byte == b')').next().map(|start| &start[1..]);
+        program.names.bytes(data.name) == pattern.name.as_bytes()
+            && pattern
+                .parameters
+                .as_ref()
+                .is_none_or(|wanted| Some(wanted.as_bytes()) == parameters)
+            && class.is_none_or(|class| {
+                program.names.bytes(program.classes()[class].name) == pattern.class.as_bytes()
+            })
+    };
+    set.annotated.iter().any(|name| is_annotated(program, data.class, Some(method), name))
+        || (is_public_method(program, method)
+            && set
+                .annotated_classes
+                .iter()
+                .any(|name| is_annotated(program, data.class, None, name)))
+        || set
+            .named
+            .iter()
+            .any(|pattern| fits(pattern, (!pattern.class.is_empty()).then_some(data.class)))
+        || program.classes()[data.class]
+            .ancestors
+            .iter()
+            .any(|&above| set.overrides.iter().any(|pattern| fits(pattern, Some(above))))
+}
+
+/// Whether a class, or one of its methods, has an annotation of that internal name.
+fn is_annotated(
+    program: &Program<'_>,
+    class: ClassId,
+    method: Option<MethodId>,
+    annotation: &str,
+) -> bool {
+    let Some(origin) = program.classes()[class].file() else { return false };
+    let file = &origin.file;
+    let attributes = match method {
+        Some(method) => file.methods[usize::from(program.methods()[method].index)].attributes,
+        None => file.attributes,
+    };
+    let descriptor = format!("L{annotation};");
+    let mut lists = attributes.iter().filter_map(|attribute| attribute.decode(&file.pool).ok());
+    lists.any(|attribute| match attribute {
+        Attribute::RuntimeVisibleAnnotations(list)
+        | Attribute::RuntimeInvisibleAnnotations(list) => list.iter().any(|annotation| {
+            file.pool.utf8(annotation.descriptor).is_ok_and(|ty| ty == descriptor.as_bytes())
+        }),
+        _ => false,
+    })
+}
+
+/// A pattern without wildcards may name a method of a library.
+fn named_outside_input(program: &mut Program<'_>, pattern: &str) -> Vec<MethodId> {
+    let Some((class, name)) = pattern.rsplit_once('.') else { return Vec::new() };
+    if pattern.contains('*') {
+        return Vec::new();
+    }
+    let Some(class) = program.find_class(class.replace('.', "/").as_bytes()) else {
+        return Vec::new();
+    };
+    methods_of(program, &[class], |program, method| {
+        program.names.bytes(program.methods()[method].name) == name.as_bytes()
+    })
+}
+
+fn full_name(program: &Program<'_>, method: MethodId) -> String {
+    let data = &program.methods()[method];
+    let class = java_name(&program.names.text(program.classes()[data.class].name));
+    format!("{class}.{}", program.names.text(data.name))
+}
+
+/// Whether a name fits a pattern in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(position) => rest = &rest[position + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn stars_stand_for_any_text() {
+        for (pattern, name, expected) in [
+            ("a.B.main", "a.B.main", true),
+            ("a.B.main", "a.B.mainly", false),
+            ("a.*.main", "a.b.C.main", true),
+            ("*.main", "a.B.main", true),
+            ("a.B.*", "a.B.<init>", true),
+            ("a.B.*", "a.C.x", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b", "xxaxxbxx", false),
+            ("*", "anything", true),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Who calls whom: variable-type analysis over the reachable program.
+//!
+//! After Sundaresan et al., "Practical Virtual Method Call Resolution for Java" (OOPSLA 2000), built
+//! on the fly: a variable, a field, the elements of the arrays of a type and the result of a method
+//! have each a set of the types of the objects they may refer to; assignments, casts and calls move
+//! types between them; a call leads to the methods that the types of its receiver select, and a method
+//! that is reached brings its own assignments with it. Exceptions that are thrown meet in one place.
+//!
+//! Library knowledge comes from `models`: which method starts a thread, which runs a callback, and
+//! which code is not entered. A model replaces the implementation of a library method; classes of the
+//! application are analysed from their bytecode even where they implement a modelled interface.
+//!
+//! **Guarantees**: every call that bytecode of entered methods can make to entered methods is an edge,
+//! given that reflection, natives and opaque code do what their models say.
+//! **Misses**: targets of reflection whose class is not a constant; calls on objects that come out of
+//! opaque code, beyond the methods of their declared class; what a missing class does. All three are
+//! counted in [`Gaps`].
+
+mod build;
+mod components;
+mod effects;
+mod entries;
+mod object;
+mod solver;
+
+use rustc_hash::FxHashMap;
+use unsnarl_entity::EntityId;
+use unsnarl_models::{Models, StartKind};
+
+pub use entries::{Entries, EntryPoints};
+pub use object::{Object, ObjectId};
+
+use crate::body::StatementId;
+use crate::class::MethodId;
+use crate::program::Program;
+
+/// The call graph of a program.
+#[derive(Debug, Default)]
+pub struct CallGraph {
+    /// Where execution begins.
+    pub entries: Vec<MethodId>,
+    /// The methods that were reached, in the order in which they were.
+    pub methods: Vec<MethodId>,
+    /// The calls, sorted by caller and statement.
+    pub edges: Vec<Edge>,
+    /// Strongly connected components of the calls within a thread, callees first.
+    pub components: Vec<Vec<MethodId>>,
+    /// What the analysis could not follow.
+    pub gaps: Gaps,
+    /// How many types of objects were seen.
+    pub objects: usize,
+    positions: FxHashMap<MethodId, usize>,
+}
+
+/// A call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    /// The method that calls.
+    pub caller: MethodId,
+    /// The statement that calls.
+    pub statement: StatementId,
+    /// The method that is called.
+    pub callee: MethodId,
+    /// How it is called.
+    pub kind: EdgeKind,
+}
+
+/// How a method is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeKind {
+    /// By the statement itself.
+    Call,
+    /// As the initializer of a class that the statement uses for the first time.
+    ClassInit,
+    /// By a library method that the statement calls, before that returns.
+    Callback,
+    /// By library code at some later time, in a thread that is not known.
+    Later,
+    /// By reflection.
+    Reflection,
+    /// In a thread that the statement starts.
+    Start(Start),
+}
+
+/// A kind of thread start that can be sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Start(pub StartKind);
+
+impl PartialOrd for Start {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Start {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.0 as u8).cmp(&(other.0 as u8))
+    }
+}
+
+impl EdgeKind {
+    /// The word for it in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::ClassInit => "class-init",
+            Self::Callback => "callback",
+            Self::Later => "later",
+            Self::Reflection => "reflection",
+            Self::Start(Start(kind)) => kind.word(),
+        }
+    }
+
+    /// Whether the callee runs in the caller's thread before the statement is done.
+    pub fn is_within_thread(self) -> bool {
+        !matches!(self, Self::Later | Self::Start(_))
+    }
+}
+
+/// What the analysis could not follow, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    /// Call sites whose method was not found.
+    pub unresolved_calls: usize,
+    /// Call sites of methods without body or model: natives and opaque code.
+    pub opaque_calls: usize,
+    /// Call sites on objects that come out of opaque code and have no method to enter.
+    pub unknown_receivers: usize,
+    /// Reflective calls and allocations whose class is not known.
+    pub unknown_reflection: usize,
+    /// Dynamic call sites with a bootstrap method that is not understood.
+    pub dynamic_calls: usize,
+}
+
+impl CallGraph {
+    /// Builds the call graph from the entry points on.
+    pub fn build(program: &mut Program<'_>, models: &Models, entries: &EntryPoints) -> Self {
+        build::build(program, models, entries)
+    }
+
+    /// Whether a method was reached.
+    pub fn is_reachable(&self, method: MethodId) -> bool {
+        self.positions.contains_key(&method)
+    }
+
+    /// The calls of one method.
+    pub fn calls_of(&self, caller: MethodId) -> &[Edge] {
+        let start = self.edges.partition_point(|edge| edge.caller < caller);
+        let end = self.edges.partition_point(|edge| edge.caller <= caller);
+        &self.edges[start..end]
+    }
+
+    /// The edges that start a thread.
+    pub fn thread_starts(&self) -> impl Iterator<Item = (&Edge, StartKind)> {
+        self.edges.iter().filter_map(|edge| match edge.kind {
+            EdgeKind::Start(Start(kind)) => Some((edge, kind)),
+            _ => None,
+        })
+    }
+
+    fn finish(&mut self) {
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        self.positions = self.methods.iter().copied().zip(0..).collect();
+        let mut successors = vec![Vec::new(); self.methods.len()];
+        for edge in self.edges.iter().filter(|edge| edge.kind.is_within_thread()) {
+            successors[self.positions[&edge.caller]].push(self.positions[&edge.callee]);
+        }
+        self.components = components::components(self.methods.len(), |node| &successors[node])
+            .into_iter()
+            .map(|component| {
+                let mut methods: Vec<_> =
+                    component.into_iter().map(|node| self.methods[node]).collect();
+                methods.sort_unstable_by_key(|method| method.index());
+                methods
+            })
+            .collect();
+    }
+}

@@ -1,0 +1,182 @@
+//! Nodes that hold sets of objects, and the edges along which objects flow.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use unsnarl_entity::{EntityId, PrimaryMap, entity_id};
+
+use super::object::{FilterId, Object, ObjectId, ObjectSet, Objects};
+use crate::class::ClassId;
+use crate::names::Type;
+use crate::program::Program;
+
+entity_id! {
+    /// A variable, field, array element, method result or place of a model.
+    pub(super) struct NodeId("n");
+    /// Something to do for every object that arrives at a node.
+    pub(super) struct WatcherId("w");
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Flow {
+    to: NodeId,
+    filter: Option<FilterId>,
+}
+
+#[derive(Default)]
+struct Node {
+    all: ObjectSet,
+    /// What has arrived and was not passed on yet.
+    fresh: ObjectSet,
+    flows: SmallVec<[Flow; 2]>,
+    watchers: SmallVec<[WatcherId; 1]>,
+    is_queued: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Solver {
+    pub(super) objects: Objects,
+    nodes: PrimaryMap<NodeId, Node>,
+    queue: VecDeque<NodeId>,
+    /// Flows that were added after the first pass over a method; those can come twice.
+    known: FxHashSet<(NodeId, Flow)>,
+}
+
+impl Solver {
+    pub(super) fn node(&mut self) -> NodeId {
+        self.nodes.push(Node::default())
+    }
+
+    /// The first of `count` new nodes with consecutive numbers.
+    pub(super) fn nodes(&mut self, count: usize) -> NodeId {
+        let first = self.nodes.next_key();
+        for _ in 0..count {
+            self.node();
+        }
+        first
+    }
+
+    pub(super) fn object(&mut self, object: Object) -> ObjectId {
+        self.objects.all.intern(object)
+    }
+
+    pub(super) fn add(&mut self, node: NodeId, object: Object) {
+        let object = self.object(object);
+        self.add_id(node, object);
+    }
+
+    pub(super) fn add_id(&mut self, node: NodeId, object: ObjectId) {
+        let data = &mut self.nodes[node];
+        if data.all.insert(object) {
+            data.fresh.insert(object);
+            self.enqueue(node);
+        }
+    }
+
+    fn enqueue(&mut self, node: NodeId) {
+        if !std::mem::replace(&mut self.nodes[node].is_queued, true) {
+            self.queue.push_back(node);
+        }
+    }
+
+    /// Whatever is or will be in `from` flows to `to`.
+    pub(super) fn flow(&mut self, program: &mut Program<'_>, from: NodeId, to: NodeId) {
+        self.flow_filtered(program, from, to, None);
+    }
+
+    pub(super) fn flow_filtered(
+        &mut self,
+        program: &mut Program<'_>,
+        from: NodeId,
+        to: NodeId,
+        filter: Option<FilterId>,
+    ) {
+        let flow = Flow { to, filter };
+        if from == to || !self.known.insert((from, flow)) {
+            return;
+        }
+        self.nodes[from].flows.push(flow);
+        if !self.nodes[from].all.is_empty() {
+            let objects = self.nodes[from].all.clone();
+            self.pass(program, &objects, flow);
+        }
+    }
+
+    fn pass(&mut self, program: &mut Program<'_>, objects: &ObjectSet, flow: Flow) {
+        let Flow { to, filter } = flow;
+        let Node { all, fresh, .. } = &mut self.nodes[to];
+        let grown = match filter {
+            None => objects.flow_into(None, all, fresh),
+            Some(filter) => {
+                let mask = self.objects.mask(filter, program);
+                objects.flow_into(Some(mask), all, fresh)
+            }
+        };
+        if grown {
+            self.enqueue(to);
+        }
+        if let Some(filter) = filter {
+            self.narrow_unknown(program, objects, to, filter);
+        }
+    }
+
+    /// Something unknown that is cast to a class is something unknown of that class.
+    fn narrow_unknown(
+        &mut self,
+        program: &mut Program<'_>,
+        objects: &ObjectSet,
+        to: NodeId,
+        filter: FilterId,
+    ) {
+        let Type::Class(wanted) = program.names.ty(self.objects.filter_type(filter)) else {
+            return;
+        };
+        let wanted = program.class_named(wanted);
+        let is_interface = |class: ClassId| program.classes()[class].is_interface();
+        let mut narrowed = false;
+        objects.for_each(|object| {
+            if let Object::Unknown(class) = self.objects.all[object] {
+                narrowed |= !program.is_subclass(class, wanted)
+                    && (program.is_subclass(wanted, class)
+                        || is_interface(wanted)
+                        || is_interface(class));
+            }
+        });
+        if narrowed {
+            self.add(to, Object::Unknown(wanted));
+        }
+    }
+
+    /// Calls for `watcher` with everything that is or will be in `node`.
+    pub(super) fn watch(&mut self, node: NodeId, watcher: WatcherId) -> Vec<ObjectId> {
+        self.nodes[node].watchers.push(watcher);
+        // What is fresh comes by itself.
+        let fresh = self.nodes[node].fresh.to_vec();
+        let mut seen = self.nodes[node].all.to_vec();
+        seen.retain(|object| !fresh.contains(object));
+        seen
+    }
+
+    /// Passes on what has arrived at one node; returns who is to be told of what. Nothing if no node
+    /// has anything new.
+    pub(super) fn step(&mut self, program: &mut Program<'_>) -> Option<Arrivals> {
+        let node = self.queue.pop_front()?;
+        self.nodes[node].is_queued = false;
+        let fresh = std::mem::take(&mut self.nodes[node].fresh);
+        for index in 0..self.nodes[node].flows.len() {
+            let flow = self.nodes[node].flows[index];
+            self.pass(program, &fresh, flow);
+        }
+        let watchers = self.nodes[node].watchers.clone();
+        let objects = if watchers.is_empty() { Vec::new() } else { fresh.to_vec() };
+        Some((watchers, objects))
+    }
+
+    pub(super) fn offset(first: NodeId, offset: usize) -> NodeId {
+        NodeId::from_index(first.index() + offset)
+    }
+}
+
+/// Watchers, and the objects that they have not seen yet.
+pub(super) type Arrivals = (SmallVec<[WatcherId; 1]>, Vec<ObjectId>);
