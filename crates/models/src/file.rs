@@ -1,5 +1,6 @@
 //! One data file: TOML in, checked rules, models and entry sets out.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -77,9 +78,7 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Layer, ModelError> {
     for (prefix, rule) in raw.packages {
         layer.packages.push(reader.package(&prefix, rule)?);
     }
-    for (classes, methods) in &raw.methods {
-        reader.class(classes, methods, &mut layer.classes)?;
-    }
+    layer.classes = reader.classes(&raw.methods)?;
     for raw_entry in raw.entry {
         layer.entries.push(reader.entry(raw_entry)?);
     }
@@ -201,8 +200,26 @@ impl Reader<'_> {
         Ok((self.internal_name("packages", prefix)?, rule))
     }
 
+    /// All tables of methods. Where two speak of the same method of a class, the one with fewer
+    /// classes decides, as an exception to what is said of many.
+    fn classes(
+        &self,
+        tables: &BTreeMap<String, BTreeMap<String, Sentences>>,
+    ) -> Result<FxHashMap<Box<[u8]>, ClassModel>, ModelError> {
+        let mut by_size: BTreeMap<_, FxHashMap<Box<[u8]>, ClassModel>> = BTreeMap::new();
+        for (classes, methods) in tables {
+            let size = Reverse(classes.split(',').count());
+            self.table(classes, methods, by_size.entry(size).or_default())?;
+        }
+        let mut all: FxHashMap<Box<[u8]>, ClassModel> = FxHashMap::default();
+        for (class, model) in by_size.into_values().flatten() {
+            all.entry(class).or_default().lay_over(model);
+        }
+        Ok(all)
+    }
+
     /// The table `[methods."A, B"]`, for each of its classes.
-    fn class(
+    fn table(
         &self,
         classes: &str,
         methods: &BTreeMap<String, Sentences>,

@@ -53,14 +53,7 @@ impl Models {
         let layer = file::read(file, text)?;
         self.packages.extend(layer.packages);
         for (class, model) in layer.classes {
-            match self.classes.entry(class) {
-                std::collections::hash_map::Entry::Occupied(below) => {
-                    below.into_mut().lay_over(model);
-                }
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    free.insert(model);
-                }
-            }
+            self.classes.entry(class).or_default().lay_over(model);
         }
         for set in layer.entries {
             match self.entries.iter_mut().find(|below| below.name == set.name) {

@@ -58,6 +58,16 @@ fn lists_of_classes_and_methods_are_shorthand() {
 }
 
 #[test]
+fn in_one_file_the_table_with_fewer_classes_decides() {
+    let models = extended(&["[methods.\"a.B, a.C\"]
+        \"m()\" = \"acquire this\"
+        [methods.\"a.B\"]
+        \"m()\" = []"]);
+    assert_eq!(sentences(&models, "a/B", "m", "()V"), Some(vec![]));
+    assert_eq!(sentences(&models, "a/C", "m", "()V"), Some(vec!["acquire this".to_owned()]));
+}
+
+#[test]
 fn a_later_file_replaces_the_same_signature_and_keeps_the_rest() {
     let models = extended(&[
         "[methods.\"a.B\"]\n\"m()\" = \"acquire this\"\n\"m(int)\" = \"acquire arg0\"",

@@ -27,7 +27,6 @@ pub(crate) struct Class {
 /// What the test needs to know about a method.
 #[derive(Clone)]
 pub(crate) struct Method {
-    pub(crate) class: String,
     pub(crate) name: String,
     pub(crate) descriptor: String,
     pub(crate) is_static: bool,
@@ -215,7 +214,6 @@ fn read_class(bytes: &[u8]) -> Class {
     for _ in 0..reader.number(2) {
         let flags = reader.number(2);
         methods.push(Method {
-            class: name.clone(),
             name: texts[reader.number(2)].clone(),
             descriptor: texts[reader.number(2)].clone(),
             is_static: flags & STATIC != 0,

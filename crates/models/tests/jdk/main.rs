@@ -70,7 +70,7 @@ fn check_method(
         return vec![format!("no such method; there are {known:?}"); effects.len() + 2];
     }
     // A key for all overloads is checked against those parts that all of them share.
-    let check = Check { jdk, methods: &methods, polymorphic: parameters.is_none() };
+    let check = Check { jdk, class: &class, methods: &methods, polymorphic: parameters.is_none() };
     let mut complaints = Vec::new();
     for effect in effects {
         for complaint in check.effect(effect) {
@@ -82,6 +82,8 @@ fn check_method(
 
 struct Check<'a> {
     jdk: &'a Jdk,
+    /// The class that is modelled, not the one that declares the method.
+    class: &'a Class,
     methods: &'a [Method],
     polymorphic: bool,
 }
@@ -205,7 +207,7 @@ impl Check<'_> {
                 Place::Argument(index) if !self.polymorphic => {
                     method.parameters().get(usize::from(*index)).copied()
                 }
-                Place::This => Some(method.class.as_str()),
+                Place::This => Some(self.class.name.as_str()),
                 _ => None,
             };
             let Some(class) = declared.and_then(|name| self.jdk.class(strip(name))) else {
