@@ -1,6 +1,8 @@
 //! HotSpot as the judge: classes with a probe before every instruction, and a handler around every
 //! synchronized method, load under full verification, and javac runs from them.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::path::Path;
