@@ -5,13 +5,14 @@
 
 mod support;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
 use support::{Jdk, report, run, write_file};
 use unsnarl_classfile::edit::{ClassEditor, CodeEditor, CodeError, EditError};
-use unsnarl_classfile::{Opcode, flags};
+use unsnarl_classfile::{Instruction, Opcode, flags};
 
 const MODULES: [&str; 4] = ["java.base", "java.logging", "java.xml", "jdk.compiler"];
 
@@ -50,6 +51,66 @@ fn classes_full_of_calls_verify() {
     for jdk in support::jdks() {
         verify_all(&jdk, Probe::Call);
     }
+}
+
+/// 33,000 instructions in the middle of real methods: every jump across them needs its long form, and
+/// every condition among those a frame that nobody wrote.
+#[test]
+fn far_jumps_in_real_methods_verify() {
+    for jdk in support::jdks() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut names = String::new();
+        let (mut methods, mut conditions) = (0, 0);
+        for class in jdk.classes(Some(&MODULES)).iter().step_by(5) {
+            let bytes = jdk.bytes(class);
+            let mut editor = ClassEditor::open(&bytes).unwrap();
+            let bodies = editor
+                .methods
+                .keys()
+                .filter_map(|method| Some((method, editor.open_code(method).unwrap()?)));
+            let most = bodies.max_by_key(|(_, code)| crossing(code));
+            let Some((method, mut code)) = most.filter(|(_, code)| crossing(code) > 0) else {
+                continue;
+            };
+            let middle = code.instructions().count() / 2;
+            let (node, _) = code.instructions().nth(middle).expect("a body is not empty");
+            for _ in 0..33_000 {
+                code.insert_before(node, Instruction::Plain(Opcode::Nop));
+            }
+            match editor.set_code(method, &code) {
+                Ok(()) => {}
+                Err(EditError::Code { source: CodeError::TooLong { .. }, .. }) => continue,
+                Err(error) => panic!("{}: {error}", class.path),
+            }
+            methods += 1;
+            conditions += crossing(&code);
+            let path = folder.path().join(&class.module).join(&class.path);
+            write_file(&path, &editor.write().unwrap());
+            names += &list_line(class);
+        }
+        let result = load(&jdk, folder.path(), &MODULES, &names);
+        report(&format!(
+            "{}: {conditions} conditions in {methods} methods widened: {result:?}",
+            jdk.name()
+        ));
+        assert!(conditions > 1000);
+        assert_eq!((result.refused, result.other), (0, 0), "{}", result.output);
+    }
+}
+
+/// How many conditional jumps lead from one half of a body to the other.
+fn crossing(code: &CodeEditor) -> usize {
+    let middle = code.instructions().nth(code.instructions().count() / 2).map(|(node, _)| node);
+    let first: HashSet<_> = code.nodes().take_while(|&node| Some(node) != middle).collect();
+    let place = |node| first.contains(&node);
+    let jumps = code.instructions().filter(|(node, instruction)| match instruction {
+        Instruction::Jump { opcode, target } => {
+            let target = code.binding(*target).expect("a bound label");
+            opcode.negated().is_some() && place(*node) != place(target)
+        }
+        _ => false,
+    });
+    jumps.count()
 }
 
 /// The tests above mean something only if a wrong frame is found.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
+pub(crate) mod build;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
