@@ -1,10 +1,14 @@
 //! The models of one class, found by name and parameters.
 
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::effect::Effect;
 use crate::key::MethodKey;
+use crate::parse::parse;
 
 /// The models of the methods of one class.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +26,45 @@ pub struct MethodModel {
 #[derive(Debug, Clone, Default)]
 struct Overloads {
     /// For every overload without a model of its own.
-    any: Option<MethodModel>,
-    /// By the parameter part of the descriptor, without parentheses.
-    exact: SmallVec<[(Box<[u8]>, MethodModel); 1]>,
+    any: Option<Arc<StoredModel>>,
+    exact: SmallVec<[Overload; 1]>,
+}
+
+#[derive(Debug, Clone)]
+struct Overload {
+    /// The parameter part of the descriptor, without parentheses.
+    parameters: Box<[u8]>,
+    model: Arc<StoredModel>,
+}
+
+/// A model, or the sentences of an embedded file that nobody has asked for yet: a run asks for a small
+/// part of them, and reading all would take most of the time that loading takes.
+#[derive(Debug)]
+pub(crate) struct StoredModel {
+    unread: Box<[Cow<'static, str>]>,
+    model: OnceLock<MethodModel>,
+}
+
+impl StoredModel {
+    /// Sentences that are known to be well formed.
+    pub(crate) fn unread(sentences: Box<[Cow<'static, str>]>) -> StoredModel {
+        StoredModel { unread: sentences, model: OnceLock::new() }
+    }
+
+    fn get(&self) -> &MethodModel {
+        self.model.get_or_init(|| {
+            let read = |sentence: &Cow<'_, str>| {
+                parse(sentence).expect("the embedded sentences are all read by the tests")
+            };
+            MethodModel { effects: self.unread.iter().map(read).collect() }
+        })
+    }
+}
+
+impl From<MethodModel> for StoredModel {
+    fn from(model: MethodModel) -> StoredModel {
+        StoredModel { unread: Box::default(), model: OnceLock::from(model) }
+    }
 }
 
 impl ClassModel {
@@ -34,12 +74,8 @@ impl ClassModel {
         let overloads = self.methods.get(name)?;
         let end = descriptor.iter().rposition(|byte| *byte == b')');
         let parameters = descriptor.get(1..end.unwrap_or(descriptor.len()));
-        overloads
-            .exact
-            .iter()
-            .find(|(exact, _)| Some(&**exact) == parameters)
-            .map(|(_, model)| model)
-            .or(overloads.any.as_ref())
+        let exact = overloads.exact.iter().find(|exact| Some(&*exact.parameters) == parameters);
+        exact.map(|exact| &exact.model).or(overloads.any.as_ref()).map(|model| model.get())
     }
 
     /// Every model with the method's name and, unless it is for all overloads, the parameter part
@@ -48,13 +84,13 @@ impl ClassModel {
         self.methods.iter().flat_map(|(name, overloads)| {
             let any = overloads.any.iter().map(|model| (None, model));
             let exact =
-                overloads.exact.iter().map(|(parameters, model)| (Some(&**parameters), model));
-            any.chain(exact).map(|(parameters, model)| (&**name, parameters, model))
+                overloads.exact.iter().map(|exact| (Some(&*exact.parameters), &exact.model));
+            any.chain(exact).map(|(parameters, model)| (&**name, parameters, model.get()))
         })
     }
 
     /// Adds a model of the same file; false if there is one already.
-    pub(crate) fn add(&mut self, key: &MethodKey, model: MethodModel) -> bool {
+    pub(crate) fn add(&mut self, key: &MethodKey, model: Arc<StoredModel>) -> bool {
         let name = key.name.as_bytes();
         if !self.methods.contains_key(name) {
             self.methods.insert(name.into(), Overloads::default());
@@ -65,9 +101,9 @@ impl ClassModel {
         match &key.parameters {
             None => overloads.any.replace(model).is_none(),
             Some(parameters) => {
-                let parameters = parameters.as_bytes();
-                let free = overloads.exact.iter().all(|(other, _)| **other != *parameters);
-                overloads.exact.push((parameters.into(), model));
+                let parameters: Box<[u8]> = parameters.as_bytes().into();
+                let free = overloads.exact.iter().all(|other| other.parameters != parameters);
+                overloads.exact.push(Overload { parameters, model });
                 free
             }
         }
@@ -75,15 +111,19 @@ impl ClassModel {
 
     /// Replaces what a later file says anew. A key without parameters replaces every overload.
     pub(crate) fn lay_over(&mut self, later: ClassModel) {
+        if self.methods.is_empty() {
+            *self = later;
+            return;
+        }
         for (name, above) in later.methods {
             let below = self.methods.entry(name).or_default();
             if above.any.is_some() {
                 *below = above;
                 continue;
             }
-            for (parameters, model) in above.exact {
-                below.exact.retain(|(other, _)| *other != parameters);
-                below.exact.push((parameters, model));
+            for exact in above.exact {
+                below.exact.retain(|other| other.parameters != exact.parameters);
+                below.exact.push(exact);
             }
         }
     }

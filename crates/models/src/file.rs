@@ -1,14 +1,17 @@
 //! One data file: TOML in, checked rules, models and entry sets out.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 
-use crate::class_model::{ClassModel, MethodModel};
+use crate::class_model::{ClassModel, MethodModel, StoredModel};
 use crate::key::{self, MethodKey};
 use crate::parse::{SentenceError, parse};
 use crate::{EntrySet, MethodPattern, PackageRule, Treatment};
@@ -66,14 +69,35 @@ pub(crate) struct Layer {
     pub(crate) entries: Vec<EntrySet>,
 }
 
-/// Reads a file; `file` is only a name for messages.
+/// Reads a user's file; `file` is only a name for messages.
 pub(crate) fn read(file: &str, text: &str) -> Result<Layer, ModelError> {
-    let raw: RawFile = toml::from_str(text)
+    read_with(file, text, |sentences| {
+        let parsed = sentences
+            .iter()
+            .map(|sentence| parse(sentence).map_err(|error| (sentence.to_string(), error)));
+        let effects = parsed.collect::<Result<_, _>>()?;
+        Ok(MethodModel { effects }.into())
+    })
+}
+
+/// Reads an embedded file, whose sentences are known to be well formed.
+pub(crate) fn read_embedded(file: &str, text: &'static str) -> Result<Layer, ModelError> {
+    read_with(file, text, |sentences| {
+        let kept = sentences.iter().map(|sentence| sentence.0.clone()).collect();
+        Ok(StoredModel::unread(kept))
+    })
+}
+
+/// Turns the sentences of a method into a model, or says which of them is wrong.
+type Store<'a> = fn(&[Text<'a>]) -> Result<StoredModel, (String, SentenceError)>;
+
+fn read_with<'a>(file: &str, text: &'a str, store: Store<'a>) -> Result<Layer, ModelError> {
+    let raw: RawFile<'a> = toml::from_str(text)
         .map_err(|error| ModelError::Toml { file: file.to_owned(), source: Box::new(error) })?;
     if raw.schema != SCHEMA {
         return Err(ModelError::Schema { file: file.to_owned(), found: raw.schema });
     }
-    let reader = Reader { file };
+    let reader = Reader { file, store };
     let mut layer = Layer::default();
     for (prefix, rule) in raw.packages {
         layer.packages.push(reader.package(&prefix, rule)?);
@@ -85,14 +109,17 @@ pub(crate) fn read(file: &str, text: &str) -> Result<Layer, ModelError> {
     Ok(layer)
 }
 
+/// A table of methods: keys and what they say.
+type RawTable<'a> = BTreeMap<Text<'a>, Sentences<'a>>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawFile {
+struct RawFile<'a> {
     schema: String,
     #[serde(default)]
     packages: BTreeMap<String, RawPackage>,
-    #[serde(default)]
-    methods: BTreeMap<String, BTreeMap<String, Sentences>>,
+    #[serde(default, borrow)]
+    methods: BTreeMap<Text<'a>, RawTable<'a>>,
     #[serde(default)]
     entry: Vec<RawEntry>,
 }
@@ -130,24 +157,28 @@ struct RawEntry {
 }
 
 /// One sentence or a list of them.
-struct Sentences(Vec<String>);
+struct Sentences<'a>(Vec<Text<'a>>);
 
-impl<'de> Deserialize<'de> for Sentences {
+impl<'de: 'a, 'a> Deserialize<'de> for Sentences<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct OneOrMany;
 
         impl<'de> Visitor<'de> for OneOrMany {
-            type Value = Sentences;
+            type Value = Sentences<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a sentence or a list of sentences")
             }
 
-            fn visit_str<E>(self, sentence: &str) -> Result<Sentences, E> {
-                Ok(Sentences(vec![sentence.to_owned()]))
+            fn visit_borrowed_str<E>(self, sentence: &'de str) -> Result<Sentences<'de>, E> {
+                Ok(Sentences(vec![Text(Cow::Borrowed(sentence))]))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sentences, A::Error> {
+            fn visit_str<E>(self, sentence: &str) -> Result<Sentences<'de>, E> {
+                Ok(Sentences(vec![Text(Cow::Owned(sentence.to_owned()))]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Sentences<'de>, A::Error> {
                 let mut sentences = Vec::new();
                 while let Some(sentence) = list.next_element()? {
                     sentences.push(sentence);
@@ -160,11 +191,48 @@ impl<'de> Deserialize<'de> for Sentences {
     }
 }
 
-struct Reader<'a> {
-    file: &'a str,
+/// A string that is borrowed from the file where it has no escapes; serde's own `Cow` copies.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Text<'a>(Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
 }
 
-impl Reader<'_> {
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrowed;
+
+        impl<'de> Visitor<'de> for Borrowed {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Borrowed)
+    }
+}
+
+struct Reader<'f, 'a> {
+    file: &'f str,
+    store: Store<'a>,
+}
+
+impl<'a> Reader<'_, 'a> {
     fn error(&self, key: String, text: &str, error: SentenceError) -> ModelError {
         ModelError::Sentence { file: self.file.to_owned(), key, text: text.to_owned(), error }
     }
@@ -204,7 +272,7 @@ impl Reader<'_> {
     /// classes decides, as an exception to what is said of many.
     fn classes(
         &self,
-        tables: &BTreeMap<String, BTreeMap<String, Sentences>>,
+        tables: &BTreeMap<Text<'a>, RawTable<'a>>,
     ) -> Result<FxHashMap<Box<[u8]>, ClassModel>, ModelError> {
         let mut by_size: BTreeMap<_, FxHashMap<Box<[u8]>, ClassModel>> = BTreeMap::new();
         for (classes, methods) in tables {
@@ -222,28 +290,25 @@ impl Reader<'_> {
     fn table(
         &self,
         classes: &str,
-        methods: &BTreeMap<String, Sentences>,
+        methods: &RawTable<'a>,
         models: &mut FxHashMap<Box<[u8]>, ClassModel>,
     ) -> Result<(), ModelError> {
         let table = format!("methods.\"{classes}\"");
         let mut parsed = Vec::new();
-        for (keys, sentences) in methods {
-            let path = || format!("{table}.\"{keys}\"");
-            let keys = key::parse_keys(keys).map_err(|error| self.error(path(), keys, error))?;
-            let mut effects = Vec::new();
-            for sentence in &sentences.0 {
-                let effect = parse(sentence);
-                effects.push(effect.map_err(|error| self.error(path(), sentence, error))?);
-            }
-            parsed.push((path(), keys, MethodModel { effects }));
+        for (text, sentences) in methods {
+            let path = || format!("{table}.\"{}\"", text.0);
+            let keys = key::parse_keys(text).map_err(|error| self.error(path(), text, error))?;
+            let model = (self.store)(&sentences.0)
+                .map_err(|(sentence, error)| self.error(path(), &sentence, error))?;
+            parsed.push((text, keys, Arc::new(model)));
         }
         for class in classes.split(',') {
             let class = self.internal_name(&table, class.trim())?;
-            let model = models.entry(class.as_bytes().into()).or_default();
-            for (path, keys, effects) in &parsed {
+            let class_model = models.entry(class.as_bytes().into()).or_default();
+            for (text, keys, model) in &parsed {
                 for key in keys {
-                    if !model.add(key, effects.clone()) {
-                        return Err(self.twice(path, key));
+                    if !class_model.add(key, Arc::clone(model)) {
+                        return Err(self.twice(format!("{table}.\"{}\"", text.0), key));
                     }
                 }
             }
@@ -251,11 +316,11 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn twice(&self, path: &str, key: &MethodKey) -> ModelError {
+    fn twice(&self, path: String, key: &MethodKey) -> ModelError {
         let parameters = key.parameters.as_ref().map(|list| format!("({list})"));
         ModelError::Twice {
             file: self.file.to_owned(),
-            key: path.to_owned(),
+            key: path,
             method: key.name.clone() + &parameters.unwrap_or_default(),
         }
     }

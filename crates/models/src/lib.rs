@@ -39,9 +39,8 @@ impl Models {
     pub fn builtin() -> Models {
         let mut models = Models::default();
         for (file, text) in builtin::FILES {
-            models
-                .extend(file, text)
-                .expect("the embedded files are parsed by the tests of this crate");
+            let layer = file::read_embedded(file, text);
+            models.lay(layer.expect("the embedded files are all read by the tests"));
         }
         models
     }
@@ -50,7 +49,11 @@ impl Models {
     /// the same prefix and an entry set with the same name are replaced, everything else is added.
     /// After an error nothing has changed.
     pub fn extend(&mut self, file: &str, text: &str) -> Result<(), ModelError> {
-        let layer = file::read(file, text)?;
+        self.lay(file::read(file, text)?);
+        Ok(())
+    }
+
+    fn lay(&mut self, layer: file::Layer) {
         self.packages.extend(layer.packages);
         for (class, model) in layer.classes {
             self.classes.entry(class).or_default().lay_over(model);
@@ -61,7 +64,6 @@ impl Models {
                 None => self.entries.push(set),
             }
         }
-        Ok(())
     }
 
     /// How to treat the code of a class, given by its internal name.

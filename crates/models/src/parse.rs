@@ -3,6 +3,8 @@
 //! Recursive descent over words and signs, one function per rule of the grammar. Every error carries
 //! the column (from 1, in characters) at which the sentence stopped to make sense.
 
+use smallvec::SmallVec;
+
 use crate::effect::{
     Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Reflect, StartKind,
 };
@@ -35,37 +37,39 @@ enum Token<'a> {
     End,
 }
 
-const SIGNS: [&str; 8] = ["->", "::", ".", ",", "(", ")", "[", "]"];
-
 struct Parser<'a> {
-    tokens: Vec<(usize, Token<'a>)>,
+    sentence: &'a str,
+    /// Each token with the offset of its first byte.
+    tokens: SmallVec<[(usize, Token<'a>); 24]>,
     position: usize,
 }
 
 impl<'a> Parser<'a> {
     fn new(sentence: &'a str) -> Result<Self, SentenceError> {
-        let mut tokens = Vec::new();
-        let mut rest = sentence;
+        let mut tokens = SmallVec::new();
+        let mut offset = 0;
         loop {
-            rest = rest.trim_start();
-            let offset = sentence.len() - rest.len();
-            let column = sentence[..offset].chars().count() + 1;
-            let Some(first) = rest.chars().next() else {
-                tokens.push((column, Token::End));
-                return Ok(Parser { tokens, position: 0 });
+            let rest = sentence[offset..].trim_start();
+            offset = sentence.len() - rest.len();
+            let token = match (rest.as_bytes(), sign(rest)) {
+                ([], _) => Token::End,
+                (_, Some(sign)) => Token::Sign(sign),
+                _ => Token::Word(&rest[..word_length(rest)]),
             };
-            if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
-                tokens.push((column, Token::Sign(sign)));
-                rest = &rest[sign.len()..];
-                continue;
-            }
-            let length = word_length(rest);
-            if length == 0 {
-                let message = format!("unexpected character `{first}`");
-                return Err(SentenceError { column, message });
-            }
-            tokens.push((column, Token::Word(&rest[..length])));
-            rest = &rest[length..];
+            tokens.push((offset, token));
+            offset += match token {
+                Token::End => return Ok(Parser { sentence, tokens, position: 0 }),
+                Token::Sign(sign) => sign.len(),
+                Token::Word("") => {
+                    let found = rest.chars().next().unwrap_or_default();
+                    return Err(error_at(
+                        sentence,
+                        offset,
+                        format!("unexpected character `{found}`"),
+                    ));
+                }
+                Token::Word(word) => word.len(),
+            };
         }
     }
 
@@ -85,10 +89,8 @@ impl<'a> Parser<'a> {
             Token::Sign(sign) => format!("`{sign}`"),
             Token::End => "the end of the sentence".to_owned(),
         };
-        SentenceError {
-            column: self.tokens[self.position].0,
-            message: format!("expected {what}, found {found}"),
-        }
+        let offset = self.tokens[self.position].0;
+        error_at(self.sentence, offset, format!("expected {what}, found {found}"))
     }
 
     fn accept(&mut self, token: Token<'_>) -> bool {
@@ -387,9 +389,9 @@ impl<'a> Parser<'a> {
                 };
                 Place::Static { class, name: name.into() }
             }
-            Token::Word(word) => match word.strip_prefix("arg").map(str::parse) {
-                Some(Ok(index)) if word == format!("arg{index}") => Place::Argument(index),
-                _ => return Err(self.expected(PLACE)),
+            Token::Word(word) => match argument_index(word) {
+                Some(index) => Place::Argument(index),
+                None => return Err(self.expected(PLACE)),
             },
             _ => return Err(self.expected(PLACE)),
         };
@@ -447,12 +449,41 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// The number in `arg7`, written without zeros in front.
+fn argument_index(word: &str) -> Option<u8> {
+    let digits = word.strip_prefix("arg")?;
+    let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+    let canonical = plain && (digits == "0" || !digits.starts_with('0'));
+    digits.parse().ok().filter(|_| canonical)
+}
+
+fn error_at(sentence: &str, offset: usize, message: String) -> SentenceError {
+    SentenceError { column: sentence[..offset].chars().count() + 1, message }
+}
+
+/// The sign a text begins with.
+fn sign(text: &str) -> Option<&'static str> {
+    Some(match text.as_bytes() {
+        [b'-', b'>', ..] => "->",
+        [b':', b':', ..] => "::",
+        [b'.', ..] => ".",
+        [b',', ..] => ",",
+        [b'(', ..] => "(",
+        [b')', ..] => ")",
+        [b'[', ..] => "[",
+        [b']', ..] => "]",
+        _ => return None,
+    })
+}
+
 /// Letters, digits, `_`, `$`, and single hyphens between them; also `<init>`.
 fn word_length(text: &str) -> usize {
     if text.starts_with("<init>") {
         return "<init>".len();
     }
-    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    let is_part = |c: char| {
+        c.is_ascii_alphanumeric() || !c.is_ascii() && c.is_alphanumeric() || c == '_' || c == '$'
+    };
     let mut length = 0;
     let mut characters = text.char_indices().peekable();
     while let Some((offset, c)) = characters.next() {
