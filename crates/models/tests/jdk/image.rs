@@ -18,6 +18,7 @@ pub(crate) struct Jdk {
 /// What the test needs to know about a class.
 pub(crate) struct Class {
     pub(crate) name: String,
+    pub(crate) is_public: bool,
     pub(crate) is_abstract: bool,
     pub(crate) superclass: Option<String>,
     pub(crate) interfaces: Vec<String>,
@@ -29,6 +30,7 @@ pub(crate) struct Class {
 pub(crate) struct Method {
     pub(crate) name: String,
     pub(crate) descriptor: String,
+    pub(crate) is_public: bool,
     pub(crate) is_static: bool,
 }
 
@@ -65,10 +67,10 @@ pub(crate) fn installed() -> Vec<Jdk> {
     }
     let mut images = BTreeMap::new();
     for home in homes {
-        if let Ok(path) = home.join("lib/modules").canonicalize() {
-            if let Ok(image) = JImage::open(&path) {
-                images.entry(path).or_insert(image);
-            }
+        if let Ok(path) = home.join("lib/modules").canonicalize()
+            && let Ok(image) = JImage::open(&path)
+        {
+            images.entry(path).or_insert(image);
         }
     }
     images.into_values().map(Jdk::new).collect()
@@ -96,6 +98,14 @@ impl Jdk {
                 .strip_prefix(prefix)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '$']))
         })
+    }
+
+    /// The names of the classes of a package.
+    pub(crate) fn package(&self, package: &str) -> impl Iterator<Item = &str> {
+        let names = self.resources.keys();
+        names
+            .map(String::as_str)
+            .filter(move |class| class.rsplit_once('/').is_some_and(|(of, _)| of == package))
     }
 
     pub(crate) fn class(&self, name: &str) -> Option<Rc<Class>> {
@@ -174,6 +184,7 @@ impl Bytes<'_> {
 
 /// Reads a class file of a JDK, which is well formed.
 fn read_class(bytes: &[u8]) -> Class {
+    const PUBLIC: usize = 0x1;
     const ABSTRACT: usize = 0x400;
     const STATIC: usize = 0x8;
     let mut reader = Bytes { bytes, at: 8 };
@@ -202,7 +213,8 @@ fn read_class(bytes: &[u8]) -> Class {
         index += 1;
     }
     let class_name = |index: usize| texts[class_names[index]].clone();
-    let is_abstract = reader.number(2) & ABSTRACT != 0;
+    let flags = reader.number(2);
+    let (is_public, is_abstract) = (flags & PUBLIC != 0, flags & ABSTRACT != 0);
     let name = class_name(reader.number(2));
     let superclass = Some(class_name(reader.number(2))).filter(|name| !name.is_empty());
     let interfaces = (0..reader.number(2)).map(|_| class_name(reader.number(2))).collect();
@@ -216,9 +228,10 @@ fn read_class(bytes: &[u8]) -> Class {
         methods.push(Method {
             name: texts[reader.number(2)].clone(),
             descriptor: texts[reader.number(2)].clone(),
+            is_public: flags & PUBLIC != 0,
             is_static: flags & STATIC != 0,
         });
         reader.skip_attributes();
     }
-    Class { name, is_abstract, superclass, interfaces, methods }
+    Class { name, is_public, is_abstract, superclass, interfaces, methods }
 }

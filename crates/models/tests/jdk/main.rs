@@ -38,7 +38,44 @@ fn every_model_fits_a_jdk() {
     assert!(list.is_empty(), "{} complaints:\n{}", list.len(), list.join("\n"));
 }
 
-/// Java types in `models/` that only matter as packages are not checked, but JDK prefixes are.
+/// What a new JDK adds to the synchronizers must not go unnoticed.
+#[test]
+fn every_public_method_of_locks_and_atomics_has_a_model() {
+    let models = Models::builtin();
+    let mut forgotten = BTreeSet::new();
+    for jdk in installed() {
+        for package in ["java/util/concurrent/locks", "java/util/concurrent/atomic"] {
+            let classes = jdk.package(package).filter_map(|name| jdk.class(name));
+            for class in classes.filter(|class| class.is_public) {
+                let public = class.methods.iter().filter(|method| method.is_public);
+                for method in public.filter(|method| !is_of_object(&method.name)) {
+                    if !is_modelled(&models, &jdk, &class, method) {
+                        forgotten
+                            .insert(format!("{}.{}{}", class.name, method.name, method.descriptor));
+                    }
+                }
+            }
+        }
+    }
+    assert!(forgotten.is_empty(), "{forgotten:#?}");
+}
+
+fn is_of_object(method: &str) -> bool {
+    ["<init>", "equals", "hashCode", "toString"].contains(&method)
+}
+
+/// By a model of the class or of one of its supertypes.
+fn is_modelled(models: &Models, jdk: &Jdk, class: &Class, method: &Method) -> bool {
+    let (name, descriptor) = (method.name.as_bytes(), method.descriptor.as_bytes());
+    models
+        .methods_of(class.name.as_bytes())
+        .is_some_and(|model| model.method(name, descriptor).is_some())
+        || class
+            .supertypes()
+            .filter_map(|supertype| jdk.class(supertype))
+            .any(|supertype| is_modelled(models, jdk, &supertype, method))
+}
+
 #[test]
 fn every_rule_about_a_package_of_the_jdk_matches_a_class() {
     let jdks = installed();
