@@ -93,7 +93,10 @@ pub(crate) fn encode(
         }
         Instruction::Jump { opcode, target } => jump(out, node, opcode, target, code, layout)?,
         Instruction::TableSwitch { default, low, ref targets } => {
-            let high = low.wrapping_add(targets.len() as i32).wrapping_sub(1);
+            let high = i32::try_from(i64::from(low) + targets.len() as i64 - 1)
+                .ok()
+                .filter(|&high| high >= low)
+                .ok_or(CodeError::SwitchKeys(node))?;
             switch_start(out, Opcode::TableSwitch);
             put_target(out, node, default, code, layout)?;
             put_u32(out, low as u32);

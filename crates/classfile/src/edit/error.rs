@@ -81,6 +81,9 @@ pub enum CodeError {
         /// What it should be.
         expected: &'static str,
     },
+    /// A `tableswitch` has no keys, or keys beyond the range of `int`.
+    #[error("{0} is a tableswitch whose keys are not a range of ints")]
+    SwitchKeys(NodeId),
     /// The `new` that a frame refers to is gone.
     #[error("a frame holds the uninitialized object of {0}, which was removed")]
     RemovedNew(NodeId),

@@ -241,7 +241,9 @@ impl<'e, 'a> Rebuilder<'e, 'a> {
         self.in_step = locals == self.chain.locals;
         self.known = Some(Known { state, position: position + 1 });
         let offset = self.layout.offset(node) + WIDENED_CONDITION;
-        self.push(offset, Frame::Full { locals, stack });
+        if offset < self.layout.length {
+            self.push(offset, Frame::Full { locals, stack });
+        }
         Ok(())
     }
 

@@ -84,6 +84,12 @@ impl<'a> ConstantPool<'a> {
             cursor.split(size, "a whole constant")?;
             offsets.push(offset as u32);
             if matches!(tag, 5 | 6) {
+                if offsets.len() == count {
+                    return Err(ReadError {
+                        offset,
+                        expected: "room for a constant of two entries",
+                    });
+                }
                 offsets.push(0);
             }
         }

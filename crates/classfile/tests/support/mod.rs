@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 
 pub(crate) mod build;
+pub(crate) mod exercise;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
