@@ -2,13 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use jimage_rs::JImage;
 
 /// The image of one JDK.
 pub(crate) struct Jdk {
+    /// The feature release: 17, 25.
+    pub(crate) release: u32,
     image: JImage,
     /// Internal name to name of the resource.
     resources: HashMap<String, String>,
@@ -70,14 +72,29 @@ pub(crate) fn installed() -> Vec<Jdk> {
         if let Ok(path) = home.join("lib/modules").canonicalize()
             && let Ok(image) = JImage::open(&path)
         {
-            images.entry(path).or_insert(image);
+            images.entry(path).or_insert((release_of(&home), image));
         }
     }
-    images.into_values().map(Jdk::new).collect()
+    images.into_values().map(|(release, image)| Jdk::new(release, image)).collect()
+}
+
+/// From the line `JAVA_VERSION="25.0.3"` of the file `release`; 0 if it is not there.
+fn release_of(home: &Path) -> u32 {
+    let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
+    let feature = version.and_then(|version| version.split(['.', '"', '-']).next());
+    feature.and_then(|feature| feature.parse().ok()).unwrap_or(0)
+}
+
+impl Class {
+    /// The superclass, then the interfaces.
+    pub(crate) fn supertypes(&self) -> impl Iterator<Item = &String> {
+        self.superclass.iter().chain(&self.interfaces)
+    }
 }
 
 impl Jdk {
-    fn new(image: JImage) -> Jdk {
+    fn new(release: u32, image: JImage) -> Jdk {
         let mut resources = HashMap::new();
         for name in image.resource_names_iter().flatten() {
             let (module, path) = name.get_full_name();
@@ -89,7 +106,7 @@ impl Jdk {
                 );
             }
         }
-        Jdk { image, resources, classes: RefCell::default() }
+        Jdk { release, image, resources, classes: RefCell::default() }
     }
 
     pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
