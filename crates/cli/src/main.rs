@@ -1,10 +1,8 @@
 //! The command `unsnarl`: reads the arguments, runs one command and turns its outcome into an exit
 //! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
 
-#[allow(dead_code, reason = "inspect does not read its arguments yet")]
 mod args;
 mod inspect;
-#[allow(dead_code, reason = "inspect does not write yet")]
 mod output;
 
 use std::process::ExitCode;

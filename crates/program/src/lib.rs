@@ -5,12 +5,15 @@ pub mod body;
 pub mod callgraph;
 pub mod check;
 mod class;
+mod display;
 mod hierarchy;
 mod lambda;
 pub mod lower;
 pub mod names;
 pub mod path;
+pub mod pattern;
 mod program;
 
 pub use class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId, Origin};
+pub use display::StatementText;
 pub use program::{Failure, Program};

@@ -296,7 +296,10 @@ impl<'a> Program<'a> {
     }
 
     fn read(&mut self, name: Symbol, entry: EntryId) -> Result<FileOrigin<'a>, String> {
-        let bytes = self.path.read(entry).map_err(|error| error.reason.to_string())?;
+        let bytes = self.path.read(entry).map_err(|error| match error.offset {
+            Some(offset) => format!("at byte {offset}: {}", error.reason),
+            None => error.reason.to_string(),
+        })?;
         let file = ClassFile::read(bytes).map_err(|error| error.to_string())?;
         if file.name() != self.names.bytes(name) {
             return Err(format!(
@@ -519,8 +522,8 @@ impl Program<'_> {
         self.classes.iter().filter(|(_, class)| class.is_phantom()).map(|(id, _)| id)
     }
 
-    /// How many bodies have been lowered and kept.
-    pub fn lowered_bodies(&self) -> usize {
-        self.methods.keys().filter(|&method| self.lowered_body(method).is_some()).count()
+    /// Notes what [`Program::lower`] could not lower, so that it is reported with the rest.
+    pub fn add_failures(&mut self, failures: impl IntoIterator<Item = Failure>) {
+        self.failures.extend(failures);
     }
 }

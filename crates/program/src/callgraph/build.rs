@@ -78,6 +78,10 @@ pub(super) struct Builder<'b, 'a> {
     linked: FxHashSet<(SiteId, MethodId)>,
     /// Where the receivers of a modelled call are collected.
     pub(super) modelled: FxHashMap<(SiteId, MethodId), NodeId>,
+    /// The calls that a modelled method makes on contents.
+    pub(super) shared: FxHashMap<MethodId, SiteId>,
+    /// What a callback by name and number of arguments leads to.
+    pub(super) callbacks: FxHashMap<(ClassId, Symbol, usize), Arc<[MethodId]>>,
     models_of: SecondaryMap<MethodId, Option<Option<&'b MethodModel>>>,
     treatments: SecondaryMap<ClassId, Option<Treatment>>,
     initialized: FxHashSet<ClassId>,
@@ -108,6 +112,8 @@ pub(super) fn build(
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
         modelled: FxHashMap::default(),
+        shared: FxHashMap::default(),
+        callbacks: FxHashMap::default(),
         models_of: SecondaryMap::new(),
         treatments: SecondaryMap::new(),
         initialized: FxHashSet::default(),

@@ -1,15 +1,18 @@
 //! What models do to the call graph: callbacks, thread starts, flows of references and reflection.
 //! Locks and order do not concern it.
 
+use std::sync::Arc;
+
 use smallvec::{SmallVec, smallvec};
+use unsnarl_entity::EntityId;
 use unsnarl_models::{Call, Effect, MethodModel, Place, Reflect};
 
 use super::build::{Builder, Site, SiteId, Watcher};
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver};
-use super::{EdgeKind, Start};
-use crate::body::{Constant, Operation};
-use crate::class::MethodId;
+use super::{Edge, EdgeKind, Start};
+use crate::body::{Constant, Operation, StatementId};
+use crate::class::{ClassId, MethodId};
 use crate::names::{Symbol, Type};
 
 impl<'b> Builder<'b, '_> {
@@ -36,7 +39,7 @@ impl<'b> Builder<'b, '_> {
     }
 
     fn effects(&mut self, site: SiteId, method: MethodId, model: &'b MethodModel, this: NodeId) {
-        let mut context = Modelled { site, method, this, returns: false };
+        let mut context = Modelled { site, method, this, returns: false, is_shared: false };
         for effect in &model.effects {
             self.effect(&mut context, effect);
         }
@@ -49,6 +52,9 @@ impl<'b> Builder<'b, '_> {
 
     fn effect(&mut self, context: &mut Modelled, effect: &'b Effect) {
         match effect {
+            Effect::Call(call) | Effect::Later(call) if is_contents(&call.receiver) => {
+                self.share(context);
+            }
             Effect::Start { call, kind, .. } => {
                 self.call(context, call, EdgeKind::Start(Start(*kind)));
             }
@@ -79,6 +85,65 @@ impl<'b> Builder<'b, '_> {
             | Effect::Serial(_)
             | Effect::Read { .. }
             | Effect::Write { .. } => {}
+        }
+    }
+
+    /// Calls on the contents of objects (`this.key.hashCode()`) would be the same at every call site,
+    /// and there are thousands of sites and of types: they are made once, by the modelled method as a
+    /// node of its own.
+    fn share(&mut self, context: &mut Modelled) {
+        let method = context.method;
+        let shared = match self.shared.get(&method) {
+            Some(&shared) => shared,
+            None => {
+                let count = self.sites[context.site].arguments.len();
+                let arguments = (0..count).map(|_| Some(self.solver.node())).collect();
+                let result = Some(self.solver.node());
+                let statement = StatementId::from_index(0);
+                let kind = EdgeKind::Call;
+                let shared =
+                    self.sites.push(Site { caller: method, statement, arguments, result, kind });
+                self.shared.insert(method, shared);
+                self.graph.methods.push(method);
+                self.share_calls(shared, method);
+                shared
+            }
+        };
+        if !std::mem::replace(&mut context.is_shared, true) {
+            let Site { caller, statement, arguments, result, kind } =
+                self.sites[context.site].clone();
+            let common = self.sites[shared].clone();
+            let is_static = self.program.methods()[method].is_static();
+            for (index, (from, to)) in arguments.into_iter().zip(common.arguments).enumerate() {
+                let from = if index == 0 && !is_static { Some(context.this) } else { from };
+                if let (Some(from), Some(to)) = (from, to) {
+                    self.flow(from, to);
+                }
+            }
+            if let (Some(from), Some(to)) = (common.result, result) {
+                self.flow(from, to);
+            }
+            self.graph.edges.push(Edge { caller, statement, callee: method, kind });
+        }
+    }
+
+    fn share_calls(&mut self, site: SiteId, method: MethodId) {
+        let model = self.model(method).expect("it has a model");
+        let this = match self.sites[site].arguments.first() {
+            Some(&Some(this)) if !self.program.methods()[method].is_static() => this,
+            _ => self.solver.node(),
+        };
+        let mut context = Modelled { site, method, this, returns: false, is_shared: true };
+        for effect in &model.effects {
+            match effect {
+                Effect::Call(call) if is_contents(&call.receiver) => {
+                    self.call(&mut context, call, EdgeKind::Callback);
+                }
+                Effect::Later(call) if is_contents(&call.receiver) => {
+                    self.call(&mut context, call, EdgeKind::Later);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -223,6 +288,22 @@ impl<'b> Builder<'b, '_> {
     pub(super) fn callback(&mut self, site: SiteId, name: Symbol, object: ObjectId) {
         let class = self.solver.objects.class(object, self.program);
         let count = self.sites[site].arguments.len() - 1;
+        let targets = match self.callbacks.get(&(class, name, count)) {
+            Some(targets) => Arc::clone(targets),
+            None => {
+                let targets = self.methods_like(class, name, count);
+                self.callbacks.insert((class, name, count), Arc::clone(&targets));
+                targets
+            }
+        };
+        for &target in targets.iter() {
+            self.link(site, target, Some(object));
+            self.fill_unknown_arguments(site, target);
+        }
+    }
+
+    /// What objects of a class run when a method of this name and number of parameters is called.
+    fn methods_like(&mut self, class: ClassId, name: Symbol, count: usize) -> Arc<[MethodId]> {
         let mut targets: Vec<MethodId> = Vec::new();
         let ancestors = self.program.classes()[class].ancestors.clone();
         for above in ancestors {
@@ -236,10 +317,7 @@ impl<'b> Builder<'b, '_> {
         }
         targets.sort_unstable();
         targets.dedup();
-        for target in targets {
-            self.link(site, target, Some(object));
-            self.fill_unknown_arguments(site, target);
-        }
+        targets.into()
     }
 
     /// An argument that the model does not name is an unknown object of the declared type.
@@ -405,6 +483,17 @@ struct Modelled {
     this: NodeId,
     /// Whether an effect said what the method returns.
     returns: bool,
+    /// Whether the calls on contents were connected.
+    is_shared: bool,
+}
+
+/// Whether a place is reached through the contents of something.
+fn is_contents(place: &Place) -> bool {
+    match place {
+        Place::Slot(..) | Place::Element(_) | Place::Static { .. } => true,
+        Place::Variable { .. } => true,
+        _ => false,
+    }
 }
 
 /// Variables that belong to something else than a field: the copy of a thread-local of each thread.

@@ -7,6 +7,7 @@ use unsnarl_models::{EntrySet, MethodPattern, Models};
 use crate::class::{ClassId, MethodId};
 use crate::names::java_name;
 use crate::path::Role;
+use crate::pattern::fits;
 use crate::program::Program;
 
 /// Which methods to begin with.
@@ -120,7 +121,7 @@ fn in_set(program: &Program<'_>, method: MethodId, set: &EntrySet) -> bool {
     if data.is_abstract() {
         return false;
     }
-    let fits = |pattern: &MethodPattern, class: Option<ClassId>| {
+    let is_like = |pattern: &MethodPattern, class: Option<ClassId>| {
         let parameters = program.names.bytes(data.descriptor);
         let parameters = parameters.split(|&byte| byte == b')').next().map(|start| &start[1..]);
         program.names.bytes(data.name) == pattern.name.as_bytes()
@@ -141,11 +142,11 @@ fn in_set(program: &Program<'_>, method: MethodId, set: &EntrySet) -> bool {
         || set
             .named
             .iter()
-            .any(|pattern| fits(pattern, (!pattern.class.is_empty()).then_some(data.class)))
+            .any(|pattern| is_like(pattern, (!pattern.class.is_empty()).then_some(data.class)))
         || program.classes()[data.class]
             .ancestors
             .iter()
-            .any(|&above| set.overrides.iter().any(|pattern| fits(pattern, Some(above))))
+            .any(|&above| set.overrides.iter().any(|pattern| is_like(pattern, Some(above))))
 }
 
 /// Whether a class, or one of its methods, has an annotation of that internal name.
@@ -190,47 +191,4 @@ fn full_name(program: &Program<'_>, method: MethodId) -> String {
     let data = &program.methods()[method];
     let class = java_name(&program.names.text(program.classes()[data.class].name));
     format!("{class}.{}", program.names.text(data.name))
-}
-
-/// Whether a name fits a pattern in which `*` stands for any text.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(position) => rest = &rest[position + part.len()..],
-            None => return false,
-        }
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fits;
-
-    #[test]
-    fn stars_stand_for_any_text() {
-        for (pattern, name, expected) in [
-            ("a.B.main", "a.B.main", true),
-            ("a.B.main", "a.B.mainly", false),
-            ("a.*.main", "a.b.C.main", true),
-            ("*.main", "a.B.main", true),
-            ("a.B.*", "a.B.<init>", true),
-            ("a.B.*", "a.C.x", false),
-            ("*a*b*", "xxaxxbxx", true),
-            ("*a*b", "xxaxxbxx", false),
-            ("*", "anything", true),
-        ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
-        }
-    }
 }

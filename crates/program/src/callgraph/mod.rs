@@ -39,7 +39,8 @@ use crate::program::Program;
 pub struct CallGraph {
     /// Where execution begins.
     pub entries: Vec<MethodId>,
-    /// The methods that were reached, in the order in which they were.
+    /// The methods that were reached, in the order in which they were. A modelled method is among them
+    /// if it calls what is inside objects, such as the keys of a map.
     pub methods: Vec<MethodId>,
     /// The calls, sorted by caller and statement.
     pub edges: Vec<Edge>,
