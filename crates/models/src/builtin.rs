@@ -28,3 +28,27 @@ pub(crate) const FILES: &[(&str, &str)] = embedded![
     "natives.toml",
     "packages.toml",
 ];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::FILES;
+
+    #[test]
+    fn no_method_is_modelled_in_two_files() {
+        let mut seen = HashMap::new();
+        for (file, text) in FILES {
+            let layer = crate::file::read(file, text).expect("an embedded file is well formed");
+            for (class, model) in &layer.classes {
+                for (name, parameters, _) in model.methods() {
+                    let method = (class.clone(), name.to_vec(), parameters.map(<[u8]>::to_vec));
+                    let other = seen.insert(method, file);
+                    let shown = String::from_utf8_lossy(class);
+                    let name = String::from_utf8_lossy(name);
+                    assert!(other.is_none(), "{shown}.{name} is in {file} and {other:?}");
+                }
+            }
+        }
+    }
+}
