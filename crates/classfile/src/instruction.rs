@@ -139,6 +139,34 @@ impl<T> Instruction<T> {
         }
     }
 
+    /// Whether the opcode is one of those that its variant is for, and `newarray` has an element type.
+    /// What the reader makes always fits.
+    pub fn is_well_formed(&self) -> bool {
+        use Opcode::*;
+        match *self {
+            Self::Plain(opcode) => opcode.is_plain(),
+            Self::Push { opcode, .. } => matches!(opcode, BiPush | SiPush),
+            Self::LoadConstant { opcode, .. } => matches!(opcode, Ldc | LdcW | Ldc2W),
+            Self::Local { opcode, .. } => {
+                opcode == Ret
+                    || (ILoad..=ALoad3).contains(&opcode)
+                    || (IStore..=AStore3).contains(&opcode)
+            }
+            Self::Jump { opcode, .. } => {
+                opcode.negated().is_some() || matches!(opcode, Goto | GotoW | Jsr | JsrW)
+            }
+            Self::Field { opcode, .. } => (GetStatic..=PutField).contains(&opcode),
+            Self::Invoke { opcode, .. } => (InvokeVirtual..=InvokeInterface).contains(&opcode),
+            Self::Type { opcode, .. } => matches!(opcode, New | ANewArray | CheckCast | InstanceOf),
+            Self::NewArray { element } => (4..=11).contains(&element),
+            Self::Increment { .. }
+            | Self::TableSwitch { .. }
+            | Self::LookupSwitch { .. }
+            | Self::InvokeDynamic { .. }
+            | Self::MultiNewArray { .. } => true,
+        }
+    }
+
     /// Whether control never goes on to the next instruction.
     pub fn ends_flow(&self) -> bool {
         use Opcode::*;

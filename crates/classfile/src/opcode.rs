@@ -70,6 +70,19 @@ impl Opcode {
         MNEMONICS[usize::from(self.byte())]
     }
 
+    /// Whether it stands alone: no operands, and none implied as in `aload_0`.
+    pub fn is_plain(self) -> bool {
+        use Opcode::*;
+        let has_operands = |first, last| (first..=last).contains(&self);
+        !(has_operands(BiPush, ALoad3)
+            || has_operands(IStore, AStore3)
+            || self == IInc
+            || has_operands(IfEq, LookupSwitch)
+            || has_operands(GetStatic, ANewArray)
+            || has_operands(CheckCast, InstanceOf)
+            || has_operands(Wide, JsrW))
+    }
+
     /// For the short form of a load or store such as `aload_2`, its long form and the variable.
     pub fn implied_local(self) -> Option<(Self, u16)> {
         let (short, long) = match self {

@@ -464,3 +464,91 @@ fn nodes_are_linked_in_both_directions() {
     let again = code.append(Instruction::Plain(Return));
     assert_eq!(forward(&code), [again]);
 }
+
+/// A body with this content, as some other compiler might have written it.
+fn foreign_body(content: &[u8]) -> Vec<u8> {
+    let bytes = one_method("(I)I", |code, _| plain(code, &[IConst0, IReturn]));
+    let mut class = ClassEditor::open(&bytes).unwrap();
+    let method = method_id(&class, ONLY);
+    class.pool.add_utf8(b"StackMapTable").unwrap();
+    class.pool.add_utf8(b"LineNumberTable").unwrap();
+    class.methods[method].attributes.set(&mut class.pool, b"Code", content.to_vec()).unwrap();
+    class.write().unwrap()
+}
+
+/// Opens every body and writes it again.
+fn reemit(bytes: &[u8]) -> Vec<u8> {
+    let mut class = ClassEditor::open(bytes).unwrap();
+    for method in class.methods.keys() {
+        let code = class.open_code(method).unwrap().unwrap();
+        class.set_code(method, &code).unwrap();
+    }
+    class.write().unwrap()
+}
+
+/// The long forms of other compilers become short; the meaning stays.
+#[test]
+fn needless_long_forms_become_short() {
+    // wide iload 0; ifeq +4; nop; iconst_3; ireturn, with an extended frame at offset 8.
+    let content = [
+        &[0, 2, 0, 1, 0, 0, 0, 10][..],
+        &[0xC4, 0x15, 0, 0, 0x99, 0, 4, 0, 6, 0xAC],
+        &[0, 0, 0, 1, 0, 8, 0, 0, 0, 5, 0, 1, 251, 0, 8],
+    ];
+    let bytes = foreign_body(&content.concat());
+    let class = ClassFile::read(&bytes).unwrap();
+    let name = class.pool.indices().find(|&i| class.pool.utf8(i) == Ok(b"StackMapTable")).unwrap();
+    assert_eq!(name.0, 8, "as written above");
+    let written = reemit(&bytes);
+    assert_eq!(written.len(), bytes.len() - 4);
+    assert_eq!(frames(&written, "one"), [StackMapFrame { at: Pc(6), frame: Frame::Same }]);
+    for jdk in support::jdks() {
+        assert!(call_all(&jdk, "One", &written).contains("one(0) = 3"));
+    }
+}
+
+/// The JVM does not care where a line begins, so neither do we: it moves to the next instruction.
+#[test]
+fn lines_inside_an_instruction_move_to_the_next() {
+    // sipush 5; ireturn, with lines at 0, 1, 3 and far behind the end.
+    let content = [
+        &[0, 2, 0, 1, 0, 0, 0, 4, 0x11, 0, 5, 0xAC, 0, 0, 0, 1][..],
+        &[0, 9, 0, 0, 0, 18, 0, 4, 0, 0, 0, 1, 0, 1, 0, 2, 0, 3, 0, 3, 255, 255, 0, 4],
+    ];
+    let written = reemit(&foreign_body(&content.concat()));
+    let lines = with_code(&written, "one", |class, code| code.line_numbers(&class.pool).unwrap());
+    let lines: Vec<_> = lines.iter().map(|line| (line.start.0, line.line)).collect();
+    assert_eq!(lines, [(0, 1), (3, 2), (3, 3)]);
+}
+
+#[test]
+fn a_jump_into_an_instruction_is_refused() {
+    let content = [0, 2, 0, 1, 0, 0, 0, 4, 0xA7, 0, 1, 0xAC, 0, 0, 0, 0];
+    let bytes = foreign_body(&content);
+    let class = ClassEditor::open(&bytes).unwrap();
+    let error = class.open_code(method_id(&class, ONLY)).unwrap_err();
+    assert!(error.to_string().contains("expected an instruction where a jump"), "{error}");
+}
+
+#[test]
+fn an_opcode_of_another_kind_is_refused() {
+    let bytes = empty_class("Kind", JAVA_8);
+    let mut class = ClassEditor::open(&bytes).unwrap();
+    let method = class.add_method(flags::STATIC, b"m", b"()V").unwrap();
+    for wrong in [
+        Instruction::Plain(ILoad),
+        Instruction::Plain(ALoad0),
+        Instruction::Plain(Wide),
+        Instruction::Local { opcode: IAdd, local: 0 },
+        Instruction::Push { opcode: Ldc, value: 0 },
+        Instruction::NewArray { element: 3 },
+    ] {
+        let mut code = class.new_code(method);
+        let node = code.append(wrong);
+        let error = class.set_code(method, &code).unwrap_err();
+        let EditError::Code { source: CodeError::Malformed { node: named, .. }, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(named, node);
+    }
+}

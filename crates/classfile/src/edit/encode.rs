@@ -68,6 +68,9 @@ pub(crate) fn encode(
     layout: &Layout,
     pool: &PoolEditor<'_>,
 ) -> Result<(), CodeError> {
+    if !instruction.is_well_formed() {
+        return Err(CodeError::Malformed { node, opcode: instruction.opcode() });
+    }
     match *instruction {
         Instruction::Plain(opcode) => out.push(opcode.byte()),
         Instruction::Push { value, .. } if is_byte_push(instruction) => {

@@ -1,5 +1,5 @@
-use crate::ReadError;
 use crate::edit::{LabelId, NodeId};
+use crate::{Opcode, ReadError};
 
 /// Why a class cannot be written as it was asked for. Nothing is changed by a call that fails.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +80,14 @@ pub enum CodeError {
         index: u16,
         /// What it should be.
         expected: &'static str,
+    },
+    /// An instruction has an opcode that belongs to another kind of instruction.
+    #[error("{node} is `{opcode}` with operands that do not belong to it")]
+    Malformed {
+        /// The instruction.
+        node: NodeId,
+        /// Its opcode.
+        opcode: Opcode,
     },
     /// A `tableswitch` has no keys, or keys beyond the range of `int`.
     #[error("{0} is a tableswitch whose keys are not a range of ints")]

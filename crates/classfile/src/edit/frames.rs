@@ -5,8 +5,7 @@
 //! them is gone (the later one then stands for both), the frame is written in full.
 
 use crate::edit::code::LabelFrame;
-use crate::edit::encode::Form;
-use crate::edit::encode::WIDENED_CONDITION;
+use crate::edit::encode::{Form, WIDENED_CONDITION};
 use crate::edit::layout::Layout;
 use crate::edit::simulate::TypeState;
 use crate::edit::{CodeEditor, CodeError, LabelId, NodeId, PoolEditor, put_u16};
@@ -20,8 +19,8 @@ pub(crate) fn emit_frames(
     layout: &Layout,
     pool: &mut PoolEditor<'_>,
 ) -> Result<Option<Vec<u8>>, CodeError> {
-    let frames = if is_as_in_file(code, layout)? {
-        frames_of_file(code, layout)?
+    let frames = if is_as_in_file(code, layout) {
+        frames_of_file(code, layout)
     } else {
         Rebuilder::new(code, layout, pool)?.run()?
     };
@@ -52,26 +51,23 @@ fn framed_labels<'c>(
 }
 
 /// Whether every frame can be written in the form that it has in the file.
-fn is_as_in_file(code: &CodeEditor, layout: &Layout) -> Result<bool, CodeError> {
+fn is_as_in_file(code: &CodeEditor, layout: &Layout) -> bool {
     let mut previous = None;
     for (offset, frame) in framed_labels(code, layout) {
         if matches!(frame, LabelFrame::New { .. }) || previous == Some(offset) {
-            return Ok(false);
+            return false;
         }
         previous = Some(offset);
     }
-    Ok(!(layout.has_widened() && code.context.has_frames))
+    !(layout.has_widened() && code.context.has_frames)
 }
 
-fn frames_of_file(
-    code: &CodeEditor,
-    layout: &Layout,
-) -> Result<Vec<(u16, Frame<NodeId>)>, CodeError> {
+fn frames_of_file(code: &CodeEditor, layout: &Layout) -> Vec<(u16, Frame<NodeId>)> {
     let frames = framed_labels(code, layout).filter_map(|(offset, frame)| match frame {
         LabelFrame::Original(frame) => Some((offset, frame.clone())),
         LabelFrame::New { .. } => None,
     });
-    Ok(frames.collect())
+    frames.collect()
 }
 
 /// What the verifier knows at the first instruction. Adds the classes of the parameters to the pool.
@@ -156,14 +152,14 @@ struct Rebuilder<'e, 'a> {
     /// Whether the frame written last has the locals of the chain, so that the next frame of the file
     /// can be written in its own form.
     in_step: bool,
-    /// What is known in front of the node at `known_at` of the order; nothing behind the end of flow.
+    /// What the last frame tells, and what was found out since.
     known: Option<Known>,
     frames: Vec<(u16, Frame<NodeId>)>,
 }
 
 struct Known {
     state: TypeState,
-    /// Position in the order up to which the simulation came.
+    /// The place in the order in front of which the state holds.
     position: usize,
 }
 
