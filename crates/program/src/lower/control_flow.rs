@@ -320,9 +320,10 @@ impl Builder<'_> {
         if return_to == self.instructions.len() {
             return Err(LowerError::code(pc, "an instruction behind `jsr`"));
         }
-        if self.chain(caller).any(|context| self.contexts[context].entry == entry) {
-            return Err(LowerError::code(pc, "a subroutine that does not call itself"));
-        }
+        // No subroutine calls itself. One that seems to was left without `ret`, by a jump or an
+        // exception, and with it all that it had called.
+        let left = self.chain(caller).find(|&context| self.contexts[context].entry == entry);
+        let caller = left.map_or(caller, |context| self.contexts[context].caller);
         let contexts = &mut self.contexts;
         Ok(*self
             .subroutines
