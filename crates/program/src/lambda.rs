@@ -116,7 +116,7 @@ impl Builder<'_> {
             }
             (Type::Primitive(from), Type::Primitive(to)) => self.widen(value, from, to),
             (Type::Primitive(from), _) => self.box_value(value, from),
-            (_, Type::Primitive(to)) => self.unbox(value, to),
+            (_, Type::Primitive(to)) => self.unbox(value, from, to),
             _ => self.emit(to, Operation::Cast { ty: to, value }),
         }
     }
@@ -124,6 +124,7 @@ impl Builder<'_> {
     fn widen(&mut self, value: Value, from: Primitive, to: Primitive) -> Value {
         use Primitive::{Double, Float, Long};
         let opcode = match (from, to) {
+            _ if from == to => return value,
             (Long, Float) => Opcode::L2F,
             (Long, Double) => Opcode::L2D,
             (Float, Double) => Opcode::F2D,
@@ -143,11 +144,37 @@ impl Builder<'_> {
         self.invoke(InvokeKind::Static, class, "valueOf", &descriptor, value)
     }
 
-    fn unbox(&mut self, value: Value, primitive: Primitive) -> Value {
-        let Wrapper { class, letter, open } = wrapper(primitive);
+    /// Opens a box of whatever type, then widens; what is not known to be a box is taken for a number
+    /// that is asked for the result directly.
+    fn unbox(&mut self, value: Value, from: TypeId, to: Primitive) -> Value {
+        let boxed = match self.names.ty(from) {
+            Type::Class(name) => primitive_of(self.names.bytes(name)),
+            _ => None,
+        };
+        let Wrapper { class, letter, open } = wrapper(boxed.unwrap_or(to));
+        let descriptor = format!("(){letter}");
+        match (boxed, to) {
+            (Some(boxed), _) => {
+                let value = self.invoke(InvokeKind::Virtual, class, open, &descriptor, value);
+                self.widen(value, boxed, to)
+            }
+            (None, Primitive::Boolean | Primitive::Char) => {
+                self.cast_and_invoke(class, open, &descriptor, value)
+            }
+            (None, _) => self.cast_and_invoke("java/lang/Number", open, &descriptor, value),
+        }
+    }
+
+    fn cast_and_invoke(
+        &mut self,
+        class: &str,
+        name: &str,
+        descriptor: &str,
+        value: Value,
+    ) -> Value {
         let ty = self.names.class_constant(class.as_bytes()).expect("a class name");
         let value = self.emit(ty, Operation::Cast { ty, value });
-        self.invoke(InvokeKind::Virtual, class, open, &format!("(){letter}"), value)
+        self.invoke(InvokeKind::Virtual, class, name, descriptor, value)
     }
 
     fn invoke(
@@ -188,6 +215,14 @@ struct Wrapper {
     class: &'static str,
     letter: char,
     open: &'static str,
+}
+
+/// What a box of the class with this name holds.
+fn primitive_of(class: &[u8]) -> Option<Primitive> {
+    use Primitive::*;
+    [Boolean, Byte, Char, Short, Int, Long, Float, Double]
+        .into_iter()
+        .find(|&primitive| wrapper(primitive).class.as_bytes() == class)
 }
 
 fn wrapper(primitive: Primitive) -> Wrapper {
