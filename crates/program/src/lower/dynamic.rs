@@ -179,6 +179,7 @@ impl<'c> Translator<'_, 'c, '_> {
 
     /// The further arguments of `altMetafactory`: flags, then counted lists of what they announce.
     fn markers_and_bridges(&mut self, lambda: &mut Lambda, more: &[ConstantIndex]) -> Result<()> {
+        const SERIALIZABLE: i32 = 1;
         const MARKERS: i32 = 2;
         const BRIDGES: i32 = 4;
         let pool = &self.context.class.pool;
@@ -190,6 +191,10 @@ impl<'c> Translator<'_, 'c, '_> {
         let Some(flags) = number() else {
             return self.error("the flags of a lambda");
         };
+        if flags & SERIALIZABLE != 0 {
+            let serializable = self.names.symbol(b"java/io/Serializable");
+            lambda.interfaces.push(serializable);
+        }
         for flag in [MARKERS, BRIDGES] {
             if flags & flag == 0 {
                 continue;
