@@ -1,0 +1,186 @@
+//! The compilers and JVMs of the machine, and the comparison of a JVM with the interpreter.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_program::{Program, check};
+
+use crate::interpreter::{Machine, Value};
+
+const ECLIPSE: &str = "/usr/share/java/eclipse-jdt-core.jar";
+const ECLIPSE_MAIN: &str = "org.eclipse.jdt.internal.compiler.batch.Main";
+
+/// A compiler and the language level at which it is used.
+pub(crate) struct Compiler {
+    jdk: PathBuf,
+    kind: Kind,
+    /// The language level: 4 is Java 1.4.
+    pub(crate) release: u16,
+}
+
+enum Kind {
+    Javac,
+    /// It still writes subroutines for old releases.
+    Eclipse,
+}
+
+/// Every JDK under `/usr/lib/jvm` and in `JAVA_HOME`.
+pub(crate) fn jdks() -> Vec<PathBuf> {
+    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
+    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+    let homes: BTreeSet<PathBuf> = installed
+        .map(|entry| entry.path())
+        .chain(named)
+        .filter(|home| home.join("lib/modules").is_file() && home.join("bin/javac").is_file())
+        .map(|home| home.canonicalize().unwrap_or(home))
+        .collect();
+    assert!(!homes.is_empty(), "no JDK found under /usr/lib/jvm or in JAVA_HOME");
+    homes.into_iter().collect()
+}
+
+/// Each `javac` for its own release and for Java 8, and Eclipse's compiler, if it is installed, for
+/// one old enough for subroutines and one that it masters.
+pub(crate) fn compilers() -> Vec<Compiler> {
+    let mut compilers = Vec::new();
+    for jdk in jdks() {
+        for release in [8, own_release(&jdk)] {
+            compilers.push(Compiler { jdk: jdk.clone(), kind: Kind::Javac, release });
+        }
+    }
+    if Path::new(ECLIPSE).is_file() {
+        let jdk = jdks().remove(0);
+        for release in [4, 11] {
+            compilers.push(Compiler { jdk: jdk.clone(), kind: Kind::Eclipse, release });
+        }
+    } else {
+        report(&format!("skipped: {ECLIPSE} is not installed (libeclipse-jdt-core-java)"));
+    }
+    compilers
+}
+
+fn own_release(jdk: &Path) -> u16 {
+    let release = std::fs::read_to_string(jdk.join("release")).expect("the file `release`");
+    let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
+    let version = line.expect("a version").split(['.', '"', '-']).next();
+    version.and_then(|number| number.parse().ok()).expect("a number")
+}
+
+impl Compiler {
+    pub(crate) fn name(&self) -> String {
+        let jdk = self.jdk.file_name().expect("a folder").to_string_lossy();
+        let compiler = match self.kind {
+            Kind::Javac => "javac",
+            Kind::Eclipse => "ecj",
+        };
+        format!("{compiler} {} of {jdk}", self.release)
+    }
+
+    pub(crate) fn compile(&self, sources: &[PathBuf], folder: &Path) {
+        let release = self.release.to_string();
+        let mut command = match self.kind {
+            Kind::Javac => {
+                let mut command = Command::new(self.jdk.join("bin/javac"));
+                command.args(["-nowarn", "-Xlint:-options", "--release", &release]);
+                command
+            }
+            Kind::Eclipse => {
+                let mut command = Command::new(self.jdk.join("bin/java"));
+                command.args(["-cp", ECLIPSE, ECLIPSE_MAIN, "-nowarn", "-proc:none"]);
+                let level = if self.release < 9 { format!("1.{release}") } else { release };
+                command.args(["-source", &level, "-target", &level]);
+                command
+            }
+        };
+        run(command.arg("-d").arg(folder).args(sources));
+    }
+
+    /// Runs static methods of the classes in a folder in the JVM and in the interpreter.
+    pub(crate) fn compare(&self, folder: &Path, methods: &[String], seeds: i32) {
+        compare(&self.jdk, &self.name(), folder, methods, seeds);
+    }
+}
+
+/// Calls static methods, named `Class.method`, with the seeds below `seeds`, in a JVM and in the
+/// interpreter; the lines that they print must be the same.
+pub(crate) fn compare(jdk: &Path, name: &str, folder: &Path, methods: &[String], seeds: i32) {
+    let driver = tempfile::tempdir().expect("a folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/Driver.java");
+    run(Command::new(jdk.join("bin/javac")).arg("-d").arg(driver.path()).arg(source));
+    let class_path = std::env::join_paths([folder, driver.path()]).expect("paths without colons");
+    let expected = run(Command::new(jdk.join("bin/java"))
+        .arg("-Xverify:all")
+        .args(["-XX:-OmitStackTraceInFastThrow", "-Xint", "-cp"])
+        .arg(class_path)
+        .args(["Driver", &seeds.to_string()])
+        .args(methods));
+    let actual = on_a_large_stack(|| interpret(jdk, folder, methods, seeds));
+    let differences: Vec<String> = expected
+        .lines()
+        .zip(&actual)
+        .filter(|(expected, actual)| expected != actual)
+        .map(|(expected, actual)| format!("  JVM  {expected}\n  SSA  {actual}"))
+        .collect();
+    assert_eq!(expected.lines().count(), actual.len(), "{name}: as many lines as calls");
+    assert!(
+        differences.is_empty(),
+        "{name}: {} of {} results differ\n{}",
+        differences.len(),
+        actual.len(),
+        differences[..differences.len().min(10)].join("\n")
+    );
+    report(&format!("{name}: {} methods, {} results agree", methods.len(), actual.len()));
+}
+
+fn interpret(jdk: &Path, folder: &Path, methods: &[String], seeds: i32) -> Vec<String> {
+    let path = ClassPath::open(&Options {
+        inputs: vec![folder.to_owned()],
+        class_path: Vec::new(),
+        jdk: JdkChoice::Home(jdk.to_owned()),
+        release: None,
+    });
+    assert!(path.problems().is_empty(), "{:?}", path.problems());
+    let mut program = Program::new(&path);
+    let mut lines = Vec::new();
+    let mut machine = Machine::new(&mut program);
+    for name in methods {
+        let (class, method) = name.rsplit_once('.').expect("a class and a method");
+        for seed in 0..seeds {
+            let result = machine.call(class, method, vec![Value::Int(seed)]);
+            lines.push(format!("{name}({seed}) = {result}"));
+        }
+    }
+    assert!(program.failures().is_empty(), "{:?}", program.failures());
+    for method in program.methods().keys() {
+        if let Some(body) = program.lowered_body(method)
+            && let Err(problem) = check::check(body)
+        {
+            panic!("{}: {problem}", program.method_text(method));
+        }
+    }
+    lines
+}
+
+/// Calls of the interpreted program are calls of the interpreter.
+fn on_a_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(256 << 20);
+        let thread = builder.spawn_scoped(scope, work).expect("a thread");
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{text}{errors}");
+    text
+}
+
+/// Shows figures to whoever runs the tests.
+#[expect(clippy::print_stderr, reason = "this is a test")]
+pub(crate) fn report(line: &str) {
+    eprintln!("{line}");
+}
