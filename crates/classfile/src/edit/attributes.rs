@@ -1,3 +1,5 @@
+//! Attributes as bytes, copied until they are changed.
+
 use crate::ConstantIndex;
 use crate::edit::{PoolEditor, PoolError, put_u16, put_u32};
 use crate::read::{Attributes, Cursor};

@@ -1,3 +1,5 @@
+//! A short way to write probes.
+
 use crate::edit::{CodeEditor, LabelId, NodeId, PoolEditor, PoolError};
 use crate::read::MemberKind;
 use crate::{Instruction, Opcode, mutf8};

@@ -1,3 +1,5 @@
+//! A class with all its parts open for change.
+
 use unsnarl_entity::{PrimaryMap, entity_id};
 
 use crate::edit::code::Context;

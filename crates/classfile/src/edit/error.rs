@@ -1,3 +1,5 @@
+//! What can stand against a change, and where.
+
 use crate::edit::{LabelId, NodeId};
 use crate::{Opcode, ReadError};
 

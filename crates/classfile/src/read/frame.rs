@@ -1,3 +1,5 @@
+//! The stack map table (JVMS 4.7.4), with offsets from the beginning of the code.
+
 use crate::read::Cursor;
 use crate::{Frame, Pc, Result, VerificationType};
 

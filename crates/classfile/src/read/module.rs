@@ -1,3 +1,5 @@
+//! The attributes of module descriptors.
+
 use crate::read::Cursor;
 use crate::{ConstantIndex, Result};
 

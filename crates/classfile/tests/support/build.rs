@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use unsnarl_classfile::edit::{ClassEditor, CodeEditor, LabelId, MethodId, NodeId};
@@ -78,13 +79,31 @@ pub(crate) fn call_all(jdk: &Jdk, name: &str, bytes: &[u8]) -> String {
 
 /// As [`call_all`], with a class that lies in a folder.
 pub(crate) fn call_in(jdk: &Jdk, folder: &Path, name: &str) -> String {
-    let source = folder.join("Call.java");
-    write_file(&source, include_bytes!("../java/Call.java"));
-    let (success, output) = run(Command::new(jdk.tool("javac")).arg("-d").arg(folder).arg(&source));
-    assert!(success, "{output}");
+    let class_path = std::env::join_paths([folder, &caller(jdk)]).unwrap();
     let mut java = Command::new(jdk.tool("java"));
-    java.args(["-Xshare:auto", "-XX:-UsePerfData", "-cp"]).arg(folder).arg("Call").arg(name);
-    let (success, output) = run(&mut java);
+    java.args(["-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp"]).arg(class_path);
+    let (success, output) = run(java.arg("Call").arg(name));
     assert!(success, "{output}");
     output
+}
+
+/// The folder of the compiled `Call`, made once for all tests.
+fn caller(jdk: &Jdk) -> PathBuf {
+    let source = include_bytes!("../java/Call.java");
+    let mut hasher = DefaultHasher::new();
+    (source, &jdk.home).hash(&mut hasher);
+    let shared = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = shared.join(format!("call-{:016x}", hasher.finish()));
+    if !folder.join("Call.class").is_file() {
+        let own = tempfile::tempdir_in(shared).unwrap().keep();
+        let path = own.join("Call.java");
+        write_file(&path, source);
+        let (success, output) = run(Command::new(jdk.tool("javac")).arg("-d").arg(&own).arg(&path));
+        assert!(success, "{output}");
+        // Another test may have been faster; then its folder serves as well.
+        if std::fs::rename(&own, &folder).is_err() {
+            std::fs::remove_dir_all(&own).unwrap();
+        }
+    }
+    folder
 }
