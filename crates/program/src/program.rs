@@ -11,7 +11,7 @@ use unsnarl_entity::{PrimaryMap, SecondaryMap};
 use crate::body::Body;
 use crate::class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId, Origin};
 use crate::lambda;
-use crate::lower::{self, ClassContext, Lambda, LowerError, Lowered};
+use crate::lower::{self, ClassContext, Lambda, LambdaTarget, LowerError, Lowered};
 use crate::names::{FieldRefId, MethodRefId, Names, Symbol, Type, java_name};
 use crate::path::{ClassPath, EntryId, Role};
 
@@ -178,6 +178,16 @@ impl<'a> Program<'a> {
     /// `a.b.C`.
     pub fn class_text(&self, class: ClassId) -> String {
         java_name(&self.names.text(self.classes[class].name))
+    }
+
+    /// What runs when a method of a lambda is called: the method that holds its code, or the method
+    /// that a method reference names. Any other method stands for itself.
+    pub fn behind_lambda(&mut self, method: MethodId) -> MethodId {
+        let Origin::Lambda(lambda) = &self.classes[self.methods[method].class].origin else {
+            return method;
+        };
+        let (LambdaTarget::Method(_, target) | LambdaTarget::Constructor(target)) = lambda.target;
+        self.resolve_method(target).unwrap_or(method)
     }
 
     /// The body of a method, lowered now if need be; nothing for abstract, native and broken methods.

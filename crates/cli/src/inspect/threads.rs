@@ -31,14 +31,15 @@ struct StartView {
 pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
     session.classes()?;
     let graph = session.call_graph();
-    let program = &session.program;
     let mut starts: Vec<StartView> = Vec::new();
     let mut previous = None;
     for (edge, kind) in graph.thread_starts() {
         if !session.shows_method(edge.caller) {
             continue;
         }
-        let runs = program.method_text(edge.callee);
+        let runs = session.program.behind_lambda(edge.callee);
+        let program = &session.program;
+        let runs = program.method_text(runs);
         let place = (edge.caller, edge.statement, kind.word());
         if previous.replace(place) == Some(place)
             && let Some(start) = starts.last_mut()
@@ -66,7 +67,11 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
     });
     let view = Threads {
         schema: "unsnarl.inspect.threads/1",
-        entry_points: graph.entries.iter().map(|&method| program.method_text(method)).collect(),
+        entry_points: graph
+            .entries
+            .iter()
+            .map(|&method| session.program.method_text(method))
+            .collect(),
         thread_starts: starts,
         notes: session.notes(),
     };

@@ -9,6 +9,7 @@ use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::{MemberKind, MethodModel, Models, Treatment};
 
 use super::entries::EntryPoints;
+use super::library::Knowledge;
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver, WatcherId};
 use super::{CallGraph, Edge, EdgeKind};
@@ -35,7 +36,7 @@ pub(super) struct Site {
 }
 
 /// What happens when an object arrives at a node.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(super) enum Watcher {
     /// A call of this method on the object.
     Dispatch { site: SiteId, method: MethodId },
@@ -59,6 +60,9 @@ pub(super) enum Watcher {
     ReflectCall { site: SiteId, on: Option<NodeId> },
 }
 
+/// A model by its address: two models may say the same of different methods.
+pub(super) type ModelKey = *const MethodModel;
+
 pub(super) struct Builder<'b, 'a> {
     pub(super) program: &'b mut Program<'a>,
     pub(super) models: &'b Models,
@@ -76,14 +80,20 @@ pub(super) struct Builder<'b, 'a> {
     pub(super) element: Symbol,
     pending: VecDeque<MethodId>,
     linked: FxHashSet<(SiteId, MethodId)>,
+    /// What a method selects on each object, as far as it was asked.
+    targets: FxHashMap<MethodId, Vec<Option<Option<MethodId>>>>,
     /// Where the receivers of a modelled call are collected.
-    pub(super) modelled: FxHashMap<(SiteId, MethodId), NodeId>,
+    pub(super) modelled: FxHashMap<(SiteId, ModelKey), NodeId>,
     /// The calls that a modelled method makes on contents.
-    pub(super) shared: FxHashMap<MethodId, SiteId>,
+    pub(super) shared: FxHashMap<(MethodId, ModelKey), SiteId>,
     /// What a callback by name and number of arguments leads to.
     pub(super) callbacks: FxHashMap<(ClassId, Symbol, usize), Arc<[MethodId]>>,
-    models_of: SecondaryMap<MethodId, Option<Option<&'b MethodModel>>>,
-    treatments: SecondaryMap<ClassId, Option<Treatment>>,
+    /// What opaque code can call on an object that it sees as one of a class.
+    handed_targets: FxHashMap<(ClassId, ClassId), Arc<[MethodId]>>,
+    pub(super) knowledge: FxHashMap<(ClassId, MethodId), Knowledge<'b>>,
+    /// Whether a class can start threads.
+    pub(super) starters: SecondaryMap<ClassId, Option<bool>>,
+    pub(super) treatments: SecondaryMap<ClassId, Option<Treatment>>,
     initialized: FxHashSet<ClassId>,
 }
 
@@ -111,10 +121,13 @@ pub(super) fn build(
         element,
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
+        targets: FxHashMap::default(),
         modelled: FxHashMap::default(),
         shared: FxHashMap::default(),
         callbacks: FxHashMap::default(),
-        models_of: SecondaryMap::new(),
+        handed_targets: FxHashMap::default(),
+        knowledge: FxHashMap::default(),
+        starters: SecondaryMap::new(),
         treatments: SecondaryMap::new(),
         initialized: FxHashSet::default(),
     };
@@ -126,7 +139,7 @@ pub(super) fn build(
     graph
 }
 
-impl<'b> Builder<'b, '_> {
+impl Builder<'_, '_> {
     fn solve(&mut self) {
         loop {
             while let Some(method) = self.pending.pop_front() {
@@ -139,9 +152,7 @@ impl<'b> Builder<'b, '_> {
                 continue;
             };
             for watcher in watchers {
-                for &object in &objects {
-                    self.arrived(watcher, object);
-                }
+                self.arrived(watcher, &objects);
             }
         }
     }
@@ -254,14 +265,20 @@ impl<'b> Builder<'b, '_> {
 
     pub(super) fn watch(&mut self, node: NodeId, watcher: Watcher) {
         let watcher = self.watchers.push(watcher);
-        for object in self.solver.watch(node, watcher) {
-            self.arrived(watcher, object);
+        let objects = self.solver.watch(node, watcher);
+        self.arrived(watcher, &objects);
+    }
+
+    fn arrived(&mut self, watcher: WatcherId, objects: &[ObjectId]) {
+        match self.watchers[watcher] {
+            Watcher::Dispatch { site, method } => self.dispatch(site, method, objects),
+            watcher => objects.iter().for_each(|&object| self.arrived_one(watcher, object)),
         }
     }
 
-    fn arrived(&mut self, watcher: WatcherId, object: ObjectId) {
-        match self.watchers[watcher].clone() {
-            Watcher::Dispatch { site, method } => self.dispatch(site, method, object),
+    fn arrived_one(&mut self, watcher: Watcher, object: ObjectId) {
+        match watcher {
+            Watcher::Dispatch { site, method } => self.dispatch(site, method, &[object]),
             Watcher::Load { slot, to } => {
                 let from = self.slot(object, slot);
                 self.flow(from, to);
@@ -296,7 +313,7 @@ impl<'b> Builder<'b, '_> {
         let elements = self.slot(object, self.element);
         visit(self, elements, None);
         let class = match self.solver.objects.all[object] {
-            Object::Instance(class) => class,
+            Object::Instance(class) | Object::Allocated { class, .. } => class,
             // A static field is reached through the class object.
             Object::Class(ty) => match self.program.names.ty(ty) {
                 Type::Class(name) => self.program.class_named(name),
@@ -415,7 +432,8 @@ impl<'b> Builder<'b, '_> {
             Operation::New(ty) => {
                 let Some((to, _)) = reference else { return };
                 if let Some(class) = self.program.class_of_type(*ty) {
-                    self.solver.add(to, Object::Instance(class));
+                    let object = self.allocated(class, method, id);
+                    self.solver.add(to, object);
                     self.initialize(class, method, id);
                 }
             }
@@ -491,42 +509,74 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
-    fn dispatch(&mut self, site: SiteId, method: MethodId, object: ObjectId) {
-        let class = self.solver.objects.class(object, self.program);
-        match self.program.select_method(class, method) {
-            Some(target) => self.link(site, target, Some(object)),
-            None => {
-                if let Object::Unknown(_) = self.solver.objects.all[object]
-                    && self.linked.insert((site, method))
-                {
-                    // A model may know what is declared only.
-                    if self.model(method).is_some() {
-                        self.apply_model(site, method, Some(object));
-                    } else {
-                        self.graph.gaps.unknown_receivers += 1;
-                        self.opaque(site, self.program.methods()[method].signature);
-                    }
+    /// Objects arrive at the receiver of a call.
+    fn dispatch(&mut self, site: SiteId, method: MethodId, objects: &[ObjectId]) {
+        let mut targets = self.targets.remove(&method).unwrap_or_default();
+        for &object in objects {
+            if targets.len() <= object.index() {
+                targets.resize(self.solver.objects.all.len(), None);
+            }
+            let target = match targets[object.index()] {
+                Some(target) => target,
+                None => {
+                    let class = self.solver.objects.class(object, self.program);
+                    let target = self.program.select_method(class, method);
+                    targets[object.index()] = Some(target);
+                    target
                 }
+            };
+            match target {
+                Some(target) => self.link(site, target, Some(object)),
+                None => self.unknown_receiver(site, method, object),
+            }
+        }
+        self.targets.insert(method, targets);
+    }
+
+    /// Nobody knows what runs when the method is called on the object.
+    fn unknown_receiver(&mut self, site: SiteId, method: MethodId, object: ObjectId) {
+        let Object::Unknown(_) = self.solver.objects.all[object] else { return };
+        // A model may know what is declared only.
+        let receiver = self.solver.objects.class(object, self.program);
+        if let Knowledge::Model(model) = self.knowledge(receiver, method) {
+            self.apply_model(site, method, model, Some(object));
+        } else if self.linked.insert((site, method)) {
+            self.graph.gaps.unknown_receivers += 1;
+            let data = &self.program.methods()[method];
+            let (class, signature) = (data.class, data.signature);
+            if self.program.role(class) == Some(Role::Input) {
+                // Whatever it is, it is a class of the application, and that is no opaque code.
+                let result = self.program.names.signature_data(signature).result;
+                if let (Some(to), Some(ty)) = (self.sites[site].result, result) {
+                    self.add_unknown(to, ty);
+                }
+            } else {
+                self.opaque(site, signature);
             }
         }
     }
 
     /// A call arrives at a method; `object` is the receiver if the call was dispatched on it.
     pub(super) fn link(&mut self, site: SiteId, target: MethodId, object: Option<ObjectId>) {
-        if self.model(target).is_some() {
-            self.apply_model(site, target, object);
-            return;
-        }
         let data = &self.program.methods()[target];
         let (class, signature, is_static) = (data.class, data.signature, data.is_static());
-        let entered =
-            if self.treatment(class) == Treatment::Analyse { self.reach(target) } else { None };
-        let Some(first) = entered else {
-            if self.linked.insert((site, target)) {
-                self.graph.gaps.opaque_calls += 1;
-                self.opaque(site, signature);
+        let receiver = match object {
+            Some(object) => self.solver.objects.class(object, self.program),
+            None => class,
+        };
+        let first = match self.knowledge(receiver, target) {
+            Knowledge::Model(model) => {
+                self.apply_model(site, target, model, object);
+                return;
             }
-            return;
+            Knowledge::Opaque => {
+                if self.linked.insert((site, target)) {
+                    self.graph.gaps.opaque_calls += 1;
+                    self.opaque(site, signature);
+                }
+                return;
+            }
+            Knowledge::Bytecode => self.reach(target).expect("it has a body"),
         };
         if let Some(object) = object {
             self.solver.add_id(first, object);
@@ -575,22 +625,40 @@ impl<'b> Builder<'b, '_> {
         {
             return;
         }
+        let targets = match self.handed_targets.get(&(class, found)) {
+            Some(targets) => Arc::clone(targets),
+            None => {
+                let targets = self.visible_targets(class, found);
+                self.handed_targets.insert((class, found), Arc::clone(&targets));
+                targets
+            }
+        };
+        for &target in targets.iter() {
+            self.call_unknown(site, target, Some(object), EdgeKind::Later);
+        }
+    }
+
+    /// The methods of the application that run when something that sees an object of class `found` as
+    /// one of `class` calls all it can.
+    fn visible_targets(&mut self, class: ClassId, found: ClassId) -> Arc<[MethodId]> {
         let visible: Vec<MethodId> = self.program.classes()[class]
             .ancestors
             .iter()
             .flat_map(|&above| self.program.classes()[above].methods.iter().copied())
             .collect();
+        let mut targets = Vec::new();
         for method in visible {
             let data = &self.program.methods()[method];
-            if data.is_static() || self.program.names.bytes(data.name) == b"<init>" {
+            if data.is_static() || data.name == self.program.names.known.init {
                 continue;
             }
             if let Some(target) = self.program.select_method(found, method)
                 && self.program.role(self.program.methods()[target].class) != Some(Role::Jdk)
             {
-                self.call_unknown(site, target, Some(object), EdgeKind::Later);
+                targets.push(target);
             }
         }
+        targets.into()
     }
 
     /// A call of which nothing is known but the receiver.
@@ -605,11 +673,11 @@ impl<'b> Builder<'b, '_> {
         if let Some(object) = object {
             self.solver.add_id(first, object);
         }
-        let Site { caller, statement, .. } = self.sites[site];
-        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
         if !self.linked.insert((site, target)) {
             return;
         }
+        let Site { caller, statement, .. } = self.sites[site];
+        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
         let data = &self.program.methods()[target];
         let this = usize::from(!data.is_static());
         let parameters = self.program.names.signature_data(data.signature).parameters.clone();
@@ -650,54 +718,5 @@ impl<'b> Builder<'b, '_> {
                 self.graph.edges.push(Edge { caller, statement, callee, kind });
             }
         }
-    }
-
-    pub(super) fn treatment(&mut self, class: ClassId) -> Treatment {
-        if let Some(treatment) = self.treatments[class] {
-            return treatment;
-        }
-        let treatment = match self.program.role(class) {
-            Some(Role::Input) | None => Treatment::Analyse,
-            Some(_) => {
-                let name = self.program.names.text(self.program.classes()[class].name);
-                self.models.treatment(&name)
-            }
-        };
-        self.treatments[class] = Some(treatment);
-        treatment
-    }
-
-    /// The model of a method: its own, or for classes of the JDK also one from above.
-    pub(super) fn model(&mut self, method: MethodId) -> Option<&'b MethodModel> {
-        if let Some(model) = self.models_of[method] {
-            return model;
-        }
-        let data = &self.program.methods()[method];
-        let name = self.program.names.bytes(data.name);
-        let descriptor = self.program.names.bytes(data.descriptor);
-        let models: &'b Models = self.models;
-        let of = |class: ClassId| {
-            let class = self.program.names.bytes(self.program.classes()[class].name);
-            models.methods_of(class)?.method(name, descriptor)
-        };
-        let mut model = of(data.class);
-        let is_jdk = self.program.role(data.class) == Some(Role::Jdk);
-        if model.is_none() && is_jdk && !data.is_static() && name != b"<init>" {
-            model = self.program.superclasses(data.class).find_map(of);
-            if model.is_none() {
-                // Of several interfaces the one furthest down.
-                let interfaces = &self.program.classes()[data.class].ancestors;
-                model =
-                    interfaces
-                        .iter()
-                        .filter_map(|&above| Some((above, of(above)?)))
-                        .reduce(|left, right| {
-                            if self.program.is_subclass(right.0, left.0) { right } else { left }
-                        })
-                        .map(|(_, model)| model);
-            }
-        }
-        self.models_of[method] = Some(model);
-        model
     }
 }

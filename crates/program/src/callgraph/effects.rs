@@ -17,18 +17,24 @@ use crate::names::{Symbol, Type};
 
 impl<'b> Builder<'b, '_> {
     /// A call arrives at a modelled method.
-    pub(super) fn apply_model(&mut self, site: SiteId, method: MethodId, object: Option<ObjectId>) {
-        let model = self.model(method).expect("the caller has seen it");
-        let this = match self.modelled.get(&(site, method)) {
+    pub(super) fn apply_model(
+        &mut self,
+        site: SiteId,
+        method: MethodId,
+        model: &'b MethodModel,
+        object: Option<ObjectId>,
+    ) {
+        let key = (site, std::ptr::from_ref(model));
+        let this = match self.modelled.get(&key) {
             Some(&this) => this,
             None => {
-                let this = match (object, self.program.methods()[method].is_static()) {
-                    (None, false) => {
-                        self.sites[site].arguments[0].unwrap_or_else(|| self.solver.node())
-                    }
+                let is_static = self.program.methods()[method].is_static();
+                let given = self.sites[site].arguments.first().copied().flatten();
+                let this = match (object, is_static, given) {
+                    (None, false, Some(this)) => this,
                     _ => self.solver.node(),
                 };
-                self.modelled.insert((site, method), this);
+                self.modelled.insert(key, this);
                 self.effects(site, method, model, this);
                 this
             }
@@ -39,7 +45,7 @@ impl<'b> Builder<'b, '_> {
     }
 
     fn effects(&mut self, site: SiteId, method: MethodId, model: &'b MethodModel, this: NodeId) {
-        let mut context = Modelled { site, method, this, returns: false, is_shared: false };
+        let mut context = Modelled { site, method, model, this, returns: false, is_shared: false };
         for effect in &model.effects {
             self.effect(&mut context, effect);
         }
@@ -50,9 +56,11 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
-    fn effect(&mut self, context: &mut Modelled, effect: &'b Effect) {
+    fn effect(&mut self, context: &mut Modelled<'b>, effect: &'b Effect) {
         match effect {
-            Effect::Call(call) | Effect::Later(call) if is_contents(&call.receiver) => {
+            Effect::Call(call) | Effect::Later(call)
+                if is_contents(&call.receiver) && !self.is_started(context.site) =>
+            {
                 self.share(context);
             }
             Effect::Start { call, kind, .. } => {
@@ -91,9 +99,10 @@ impl<'b> Builder<'b, '_> {
     /// Calls on the contents of objects (`this.key.hashCode()`) would be the same at every call site,
     /// and there are thousands of sites and of types: they are made once, by the modelled method as a
     /// node of its own.
-    fn share(&mut self, context: &mut Modelled) {
+    fn share(&mut self, context: &mut Modelled<'b>) {
         let method = context.method;
-        let shared = match self.shared.get(&method) {
+        let key = (method, std::ptr::from_ref(context.model));
+        let shared = match self.shared.get(&key) {
             Some(&shared) => shared,
             None => {
                 let count = self.sites[context.site].arguments.len();
@@ -103,9 +112,9 @@ impl<'b> Builder<'b, '_> {
                 let kind = EdgeKind::Call;
                 let shared =
                     self.sites.push(Site { caller: method, statement, arguments, result, kind });
-                self.shared.insert(method, shared);
+                self.shared.insert(key, shared);
                 self.graph.methods.push(method);
-                self.share_calls(shared, method);
+                self.share_calls(shared, method, context.model);
                 shared
             }
         };
@@ -127,13 +136,12 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
-    fn share_calls(&mut self, site: SiteId, method: MethodId) {
-        let model = self.model(method).expect("it has a model");
+    fn share_calls(&mut self, site: SiteId, method: MethodId, model: &'b MethodModel) {
         let this = match self.sites[site].arguments.first() {
             Some(&Some(this)) if !self.program.methods()[method].is_static() => this,
             _ => self.solver.node(),
         };
-        let mut context = Modelled { site, method, this, returns: false, is_shared: true };
+        let mut context = Modelled { site, method, model, this, returns: false, is_shared: true };
         for effect in &model.effects {
             match effect {
                 Effect::Call(call) if is_contents(&call.receiver) => {
@@ -147,6 +155,11 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
+    /// Whether the call runs in a thread of its own: what runs there is told for each site.
+    fn is_started(&self, site: SiteId) -> bool {
+        matches!(self.sites[site].kind, EdgeKind::Start(_))
+    }
+
     /// What a callback of this call is: one that a started thread makes belongs to that thread.
     fn callback_kind(&self, site: SiteId) -> EdgeKind {
         match self.sites[site].kind {
@@ -158,7 +171,7 @@ impl<'b> Builder<'b, '_> {
     // Places.
 
     /// A node with what the place may refer to.
-    fn read_place(&mut self, context: &Modelled, place: &Place) -> Option<NodeId> {
+    fn read_place(&mut self, context: &Modelled<'_>, place: &Place) -> Option<NodeId> {
         match place {
             Place::This => Some(context.this),
             Place::Argument(index) => self.argument(context, usize::from(*index)),
@@ -178,7 +191,9 @@ impl<'b> Builder<'b, '_> {
                 match self.program.names.ty(ty) {
                     Type::Class(name) => {
                         let class = self.program.class_named(name);
-                        self.solver.add(node, Object::Instance(class));
+                        let Site { caller, statement, .. } = self.sites[context.site];
+                        let object = self.allocated(class, caller, statement);
+                        self.solver.add(node, object);
                     }
                     _ => self.solver.add(node, Object::Array(ty)),
                 }
@@ -205,7 +220,7 @@ impl<'b> Builder<'b, '_> {
 
     fn read_contents(
         &mut self,
-        context: &Modelled,
+        context: &Modelled<'_>,
         object: &Place,
         slot: Symbol,
     ) -> Option<NodeId> {
@@ -216,7 +231,7 @@ impl<'b> Builder<'b, '_> {
     }
 
     /// Lets what is in `from` flow to the place.
-    fn write_place(&mut self, context: &mut Modelled, place: &Place, from: NodeId) {
+    fn write_place(&mut self, context: &mut Modelled<'b>, place: &Place, from: NodeId) {
         match place {
             Place::Slot(object, slot) => {
                 let slot = self.program.names.symbol(slot.as_bytes());
@@ -242,7 +257,7 @@ impl<'b> Builder<'b, '_> {
 
     fn write_contents(
         &mut self,
-        context: &mut Modelled,
+        context: &mut Modelled<'b>,
         object: &Place,
         slot: Symbol,
         from: NodeId,
@@ -260,14 +275,14 @@ impl<'b> Builder<'b, '_> {
     }
 
     /// The node of an argument, counted without the receiver.
-    fn argument(&self, context: &Modelled, index: usize) -> Option<NodeId> {
+    fn argument(&self, context: &Modelled<'_>, index: usize) -> Option<NodeId> {
         let this = usize::from(!self.program.methods()[context.method].is_static());
         self.sites[context.site].arguments.get(index + this).copied().flatten()
     }
 
     // Calls.
 
-    fn call(&mut self, context: &mut Modelled, call: &Call, kind: EdgeKind) {
+    fn call(&mut self, context: &mut Modelled<'b>, call: &Call, kind: EdgeKind) {
         let Some(receiver) = self.read_place(context, &call.receiver) else { return };
         let mut arguments: SmallVec<[Option<NodeId>; 4]> = smallvec![Some(receiver)];
         for place in &call.arguments {
@@ -334,8 +349,8 @@ impl<'b> Builder<'b, '_> {
 
     // Reflection.
 
-    fn reflect(&mut self, context: &mut Modelled, reflect: &Reflect) {
-        let to_node = |builder: &mut Self, context: &mut Modelled, to: &Place| {
+    fn reflect(&mut self, context: &mut Modelled<'b>, reflect: &Reflect) {
+        let to_node = |builder: &mut Self, context: &mut Modelled<'b>, to: &Place| {
             let node = builder.solver.node();
             builder.write_place(context, to, node);
             node
@@ -458,7 +473,7 @@ impl<'b> Builder<'b, '_> {
     }
 
     /// The text of a string argument, if it is a constant.
-    fn constant_string(&mut self, context: &Modelled, place: &Place) -> Option<Vec<u8>> {
+    fn constant_string(&mut self, context: &Modelled<'_>, place: &Place) -> Option<Vec<u8>> {
         let Place::Argument(index) = place else { return None };
         let Site { caller, statement, .. } = self.sites[context.site];
         let body = self.program.body(caller)?;
@@ -477,9 +492,10 @@ impl<'b> Builder<'b, '_> {
 }
 
 /// A call of a modelled method.
-struct Modelled {
+struct Modelled<'m> {
     site: SiteId,
     method: MethodId,
+    model: &'m MethodModel,
     this: NodeId,
     /// Whether an effect said what the method returns.
     returns: bool,
@@ -489,11 +505,10 @@ struct Modelled {
 
 /// Whether a place is reached through the contents of something.
 fn is_contents(place: &Place) -> bool {
-    match place {
-        Place::Slot(..) | Place::Element(_) | Place::Static { .. } => true,
-        Place::Variable { .. } => true,
-        _ => false,
-    }
+    matches!(
+        place,
+        Place::Slot(..) | Place::Element(_) | Place::Static { .. } | Place::Variable { .. }
+    )
 }
 
 /// Variables that belong to something else than a field: the copy of a thread-local of each thread.

@@ -20,6 +20,7 @@ mod build;
 mod components;
 mod effects;
 mod entries;
+mod library;
 mod object;
 mod solver;
 

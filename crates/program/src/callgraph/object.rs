@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, UniqueMap, entity_id};
 use unsnarl_models::MemberKind;
 
-use crate::class::ClassId;
+use crate::body::StatementId;
+use crate::class::{ClassId, MethodId};
 use crate::names::{Symbol, Type, TypeId};
 use crate::program::Program;
 
@@ -20,6 +21,16 @@ entity_id! {
 pub enum Object {
     /// The instances of exactly this class.
     Instance(ClassId),
+    /// The instances of exactly this class that one statement makes. Only threads, executors and the
+    /// like are told apart so finely, for it is they who decide what runs in parallel.
+    Allocated {
+        /// The class.
+        class: ClassId,
+        /// The method that makes them.
+        method: MethodId,
+        /// The statement that makes them.
+        statement: StatementId,
+    },
     /// The arrays of exactly this type.
     Array(TypeId),
     /// The `Class` object of a type.
@@ -193,7 +204,9 @@ impl Objects {
     /// The class whose methods an object has.
     pub(super) fn class(&self, object: ObjectId, program: &mut Program<'_>) -> ClassId {
         match self.all[object] {
-            Object::Instance(class) | Object::Unknown(class) => class,
+            Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
+                class
+            }
             other => {
                 let name: &[u8] = match other {
                     Object::Array(_) => b"java/lang/Object",
@@ -213,7 +226,10 @@ impl Objects {
 fn passes(program: &mut Program<'_>, object: Object, ty: TypeId) -> bool {
     match (object, program.names.ty(ty)) {
         (_, _) if ty == program.names.known.object => true,
-        (Object::Instance(class) | Object::Unknown(class), Type::Class(name)) => {
+        (
+            Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class),
+            Type::Class(name),
+        ) => {
             let above = program.class_named(name);
             program.may_be(class, above)
         }

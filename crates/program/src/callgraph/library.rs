@@ -1,0 +1,137 @@
+//! What is known about the code that a call leads to: analysed, modelled or opaque.
+//!
+//! `docs/models.md` says which model applies, in four steps; [`Builder::knowledge`] takes them.
+
+use unsnarl_models::{Effect, MethodModel, Treatment};
+
+use super::build::Builder;
+use super::object::Object;
+use crate::body::StatementId;
+use crate::class::{ClassId, MethodId};
+use crate::path::Role;
+
+/// How a call is followed.
+#[derive(Clone, Copy)]
+pub(super) enum Knowledge<'m> {
+    /// By what a model says.
+    Model(&'m MethodModel),
+    /// Into the bytecode of the method.
+    Bytecode,
+    /// Not at all.
+    Opaque,
+}
+
+impl<'b> Builder<'b, '_> {
+    /// How to follow a call of `method` on an object of `receiver`.
+    pub(super) fn knowledge(&mut self, receiver: ClassId, method: MethodId) -> Knowledge<'b> {
+        if let Some(&knowledge) = self.knowledge.get(&(receiver, method)) {
+            return knowledge;
+        }
+        let class = self.program.methods()[method].class;
+        let knowledge = if let Some(model) = self.exact_model(receiver, class, method) {
+            Knowledge::Model(model)
+        } else if self.treatment(class) == Treatment::Analyse && self.program.body(method).is_some()
+        {
+            Knowledge::Bytecode
+        } else if let Some(model) = self.nearest_model(receiver, method) {
+            Knowledge::Model(model)
+        } else {
+            Knowledge::Opaque
+        };
+        self.knowledge.insert((receiver, method), knowledge);
+        knowledge
+    }
+
+    /// A model on the receiver's class, on one between, or on the declaring class.
+    fn exact_model(
+        &self,
+        receiver: ClassId,
+        declaring: ClassId,
+        method: MethodId,
+    ) -> Option<&'b MethodModel> {
+        let below = self.program.superclasses(receiver).take_while(|&class| class != declaring);
+        below.chain([declaring]).find_map(|class| self.model_on(class, method))
+    }
+
+    /// A model on something above: superclasses first, then interfaces, those furthest down first.
+    fn nearest_model(&self, receiver: ClassId, method: MethodId) -> Option<&'b MethodModel> {
+        let data = &self.program.methods()[method];
+        if data.is_static() || data.name == self.program.names.known.init {
+            return None;
+        }
+        let from_superclass = |class: ClassId| {
+            self.program.superclasses(class).find_map(|class| self.model_on(class, method))
+        };
+        let from_interface = |class: ClassId| {
+            let above = self.program.classes()[class].ancestors.iter();
+            above
+                .filter_map(|&above| Some((above, self.model_on(above, method)?)))
+                .reduce(
+                    |left, right| {
+                        if self.program.is_subclass(right.0, left.0) { right } else { left }
+                    },
+                )
+                .map(|(_, model)| model)
+        };
+        [data.class, receiver]
+            .into_iter()
+            .find_map(|class| from_superclass(class).or_else(|| from_interface(class)))
+    }
+
+    fn model_on(&self, class: ClassId, method: MethodId) -> Option<&'b MethodModel> {
+        let names = &self.program.names;
+        let data = &self.program.methods()[method];
+        let class = names.bytes(self.program.classes()[class].name);
+        self.models.methods_of(class)?.method(names.bytes(data.name), names.bytes(data.descriptor))
+    }
+
+    /// The object that a statement makes.
+    pub(super) fn allocated(
+        &mut self,
+        class: ClassId,
+        method: MethodId,
+        statement: StatementId,
+    ) -> Object {
+        let is_starter = match self.starters[class] {
+            Some(is_starter) => is_starter,
+            None => {
+                let is_starter = self.is_starter(class);
+                self.starters[class] = Some(is_starter);
+                is_starter
+            }
+        };
+        match is_starter {
+            true => Object::Allocated { class, method, statement },
+            false => Object::Instance(class),
+        }
+    }
+
+    /// Whether a library class has a model, of its own or from above, that starts threads.
+    fn is_starter(&self, class: ClassId) -> bool {
+        self.program.role(class) != Some(Role::Input)
+            && self.program.classes()[class].ancestors.iter().any(|&above| {
+                let name = self.program.names.bytes(self.program.classes()[above].name);
+                let mut methods =
+                    self.models.methods_of(name).into_iter().flat_map(|c| c.methods());
+                methods.any(|(_, _, model)| {
+                    model.effects.iter().any(|effect| matches!(effect, Effect::Start { .. }))
+                })
+            })
+    }
+
+    /// How the code of a class is treated; classes of the application are always analysed.
+    pub(super) fn treatment(&mut self, class: ClassId) -> Treatment {
+        if let Some(treatment) = self.treatments[class] {
+            return treatment;
+        }
+        let treatment = match self.program.role(class) {
+            Some(Role::Input) | None => Treatment::Analyse,
+            Some(_) => {
+                let name = self.program.names.text(self.program.classes()[class].name);
+                self.models.treatment(&name)
+            }
+        };
+        self.treatments[class] = Some(treatment);
+        treatment
+    }
+}
