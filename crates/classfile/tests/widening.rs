@@ -228,6 +228,35 @@ fn subroutines_reach_far() {
     }
 }
 
+/// Version 50 may go without frames; one frame among none would be worse than none.
+#[test]
+fn a_body_without_frames_gets_none() {
+    let bytes = empty_class("Frameless", 50);
+    let mut class = ClassEditor::open(&bytes).unwrap();
+    let method = add_static(&mut class, "negative", "(I)I", |code, _| {
+        let negative = code.new_label();
+        local(code, ILoad, 0);
+        jump(code, IfLt, negative);
+        plain(code, &[IConst0, IReturn]);
+        code.bind_at_end(negative).unwrap();
+        plain(code, &[IConst1, IReturn]);
+    });
+    let mut code = class.open_code(method).unwrap().unwrap();
+    let (node, _) = code.instructions().nth(2).unwrap();
+    for _ in 0..33_000 {
+        code.insert_before(node, Instruction::Plain(Nop));
+    }
+    class.set_code(method, &code).unwrap();
+    let written = class.write().unwrap();
+    let read = ClassFile::read(&written).unwrap();
+    let code = read.code(&read.methods[0]).unwrap().unwrap();
+    assert!(code.attributes.is_empty() && opcodes_of(&written).contains(&GotoW));
+    for jdk in support::jdks() {
+        let output = call_all(&jdk, "Frameless", &written);
+        assert!(output.contains("negative(-1) = 1\nnegative(0) = 0"), "{output}");
+    }
+}
+
 #[test]
 fn switches_are_padded_at_every_alignment() {
     let bytes = empty_class("Switch", JAVA_8);

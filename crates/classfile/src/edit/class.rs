@@ -16,7 +16,8 @@ entity_id! {
     pub struct MethodId("method");
 }
 
-/// The first class-file version whose methods are checked by their stack map frames.
+/// The first class-file version whose methods are checked by their stack map frames. In this one, and
+/// in no other, the JVM checks a class without them when the check by frames fails.
 const FIRST_VERSION_WITH_FRAMES: u16 = 50;
 
 /// A class that is being changed.
@@ -198,6 +199,7 @@ impl<'a> ClassEditor<'a> {
             descriptor: self.method_descriptor(method).into(),
             this_class: self.original.this_class,
             has_frames: self.original.major_version >= FIRST_VERSION_WITH_FRAMES,
+            may_lack_frames: self.original.major_version == FIRST_VERSION_WITH_FRAMES,
         }
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Context {
     pub(crate) this_class: ConstantIndex,
     /// Whether the class-file version wants stack map frames.
     pub(crate) has_frames: bool,
+    /// Whether the JVM falls back to checking without frames, so that a body may come without them.
+    pub(crate) may_lack_frames: bool,
 }
 
 /// An exception handler. Its range is from `start` up to `end`.

@@ -74,6 +74,11 @@ pub(crate) fn open(code: &Code<'_>, context: Context, pool: &PoolEditor<'_>) -> 
         }
         body.finish("the end of an attribute")?;
     }
+    let needs_frames = !code.handlers.is_empty()
+        || resolved.iter().any(|(_, instruction)| instruction.targets().next().is_some());
+    if frames.is_none() && needs_frames && editor.context.may_lack_frames {
+        editor.context.has_frames = false;
+    }
     let frames = frames.unwrap_or_default();
     for frame in &frames {
         places.label(&mut editor, frame.at)?;
