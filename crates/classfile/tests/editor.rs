@@ -388,6 +388,22 @@ fn a_full_constant_pool_is_an_error() {
 }
 
 #[test]
+fn too_many_members_are_an_error() {
+    let bytes = empty_class("Many", JAVA_8);
+    let mut class = ClassEditor::open(&bytes).unwrap();
+    for _ in 0..65_535 {
+        class.add_field(0, b"field", b"I").unwrap();
+        class.add_method(flags::ABSTRACT, b"method", b"()V").unwrap();
+    }
+    let error = class.add_field(0, b"field", b"I").unwrap_err();
+    assert_eq!(error.to_string(), "65536 fields: a class file holds 65535 at most");
+    let error = class.add_method(0, b"method", b"()V").unwrap_err();
+    assert_eq!(error.to_string(), "65536 methods: a class file holds 65535 at most");
+    let written = class.write().unwrap();
+    assert_eq!(ClassFile::read(&written).unwrap().methods.len(), 65_535);
+}
+
+#[test]
 fn constants_are_found_again() {
     let bytes = empty_class("Found", JAVA_8);
     let mut class = ClassEditor::open(&bytes).unwrap();

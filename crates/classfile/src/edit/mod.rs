@@ -9,16 +9,21 @@
 //! type annotations) names a label or an instruction there, and follows when the body is written with
 //! [`ClassEditor::set_code`].
 //!
-//! ```text
-//! let mut class = ClassEditor::open(&bytes)?;
-//! for method in class.methods.keys() {
-//!     let Some(mut code) = class.open_code(method)? else { continue };
-//!     if let Some(first) = code.first_instruction() {
-//!         code.before(first, &mut class.pool).invoke_static("app/Hook", "enter", "()V")?;
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
+//! use unsnarl_classfile::edit::ClassEditor;
+//!
+//! fn watch_entries(file: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+//!     let mut class = ClassEditor::open(file)?;
+//!     for method in class.methods.keys() {
+//!         let Some(mut code) = class.open_code(method)? else { continue };
+//!         if let Some(first) = code.first_instruction() {
+//!             code.before(first, &mut class.pool).invoke_static("app/Hook", "enter", "()V")?;
+//!         }
+//!         class.set_code(method, &code)?;
 //!     }
-//!     class.set_code(method, &code)?;
+//!     Ok(class.write()?)
 //! }
-//! let changed = class.write()?;
 //! ```
 
 mod attributes;
