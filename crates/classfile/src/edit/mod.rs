@@ -10,7 +10,6 @@
 //! [`ClassEditor::set_code`].
 //!
 //! ```
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> { Ok(()) }
 //! use unsnarl_classfile::edit::ClassEditor;
 //!
 //! fn watch_entries(file: &[u8]) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
