@@ -1,0 +1,38 @@
+//! How fast the foundation is, on one core, and how it grows.
+//!
+//! ```text
+//! cargo run --release -p unsnarl-bench                      everything
+//! cargo run --release -p unsnarl-bench -- classes           the classes of the JDK
+//! cargo run --release -p unsnarl-bench -- callgraph A.jar…  call graphs, by default of Debian's jars
+//! ```
+//!
+//! Every figure is the best of several runs in one process, memory is measured in a process of its
+//! own; peers run on the same bytes in the same run. Nothing is asserted: the figures are for people.
+
+#![allow(clippy::print_stdout, reason = "a benchmark is a program that prints")]
+
+mod callgraph;
+mod classes;
+mod measure;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        [] => classes::run().and_then(|()| callgraph::run(&[])),
+        ["classes"] => classes::run(),
+        ["callgraph", jars @ ..] => callgraph::run(jars),
+        // Run by ourselves, for a fresh process.
+        ["memory", count] => classes::print_memory(count),
+        _ => Err("usage: unsnarl-bench [classes | callgraph JAR…]".to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            println!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
