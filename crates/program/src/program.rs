@@ -1,6 +1,7 @@
 //! The program: classes that are loaded when they are asked for, and bodies that are lowered when
 //! they are asked for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -45,6 +46,8 @@ pub struct Program<'a> {
     pub(crate) selected: FxHashMap<(ClassId, MethodId), Option<MethodId>>,
     failures: Vec<Failure>,
     notes: Vec<String>,
+    /// Class files that do not lie where their names say, and their classes.
+    misplaced: BTreeMap<EntryId, Option<ClassId>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -74,6 +77,7 @@ impl<'a> Program<'a> {
             selected: FxHashMap::default(),
             failures: Vec::new(),
             notes: Vec::new(),
+            misplaced: BTreeMap::new(),
         }
     }
 
@@ -103,8 +107,16 @@ impl<'a> Program<'a> {
     }
 
     /// What a user should know but need not act on.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        if let Some(&first) = self.misplaced.keys().next() {
+            notes.push(format!(
+                "{} class files do not lie where their names say, and were read under their names: {}",
+                self.misplaced.len(),
+                self.path.location(first)
+            ));
+        }
+        notes
     }
 
     /// The class with this internal name: loaded now if need be, a phantom if it cannot be found.
@@ -112,28 +124,53 @@ impl<'a> Program<'a> {
         match self.by_name.get(&name) {
             Some(&class) => class,
             None => {
-                let entry = self.path.find(self.names.bytes(name));
-                self.load(name, entry)
+                let found = self.find_file(name);
+                self.load(name, found)
             }
         }
     }
 
     /// The class with this internal name if it exists.
     pub fn find_class(&mut self, name: &[u8]) -> Option<ClassId> {
+        // Looking does not make a phantom.
+        let is_known =
+            self.names.find_symbol(name).is_some_and(|name| self.by_name.contains_key(&name));
+        if !is_known && self.path.find(name).is_none() {
+            return None;
+        }
         let name = self.names.symbol(name);
         let class = self.class_named(name);
         (!self.classes[class].is_phantom()).then_some(class)
     }
 
-    /// The class in this file. Where several files claim one name the first on the path has it, and
-    /// the others, and module descriptors, have no class.
+    /// The class in this file, under the name that it gives itself. Where several files claim one
+    /// name the first on the path has it, and the others, and module descriptors, have no class.
     pub fn class_at(&mut self, entry: EntryId) -> Option<ClassId> {
         let path = self.path;
         if path.find(path.name(entry)) != Some(entry) {
             return None;
         }
-        let name = self.names.symbol(path.name(entry));
-        let class = self.class_named(name);
+        if let Some(&class) = self.misplaced.get(&entry) {
+            return class;
+        }
+        let expected = self.names.symbol(path.name(entry));
+        if let Some(&class) = self.by_name.get(&expected) {
+            return (!self.classes[class].is_phantom()).then_some(class);
+        }
+        let class = match self.read(entry) {
+            Ok(origin) if origin.file.name() == path.name(entry) => {
+                self.load(expected, Some((entry, Ok(origin))))
+            }
+            Ok(origin) => {
+                let name = self.names.symbol(origin.file.name());
+                let is_free =
+                    !self.by_name.contains_key(&name) && path.find(origin.file.name()).is_none();
+                let class = is_free.then(|| self.load(name, Some((entry, Ok(origin)))));
+                self.misplaced.insert(entry, class);
+                return class;
+            }
+            Err(reason) => self.load(expected, Some((entry, Err(reason)))),
+        };
         (!self.classes[class].is_phantom()).then_some(class)
     }
 
@@ -254,17 +291,17 @@ impl<'a> Program<'a> {
     // Loading.
 
     /// Loads a class and everything above it.
-    fn load(&mut self, name: Symbol, entry: Option<EntryId>) -> ClassId {
+    fn load(&mut self, name: Symbol, found: Option<Found<'a>>) -> ClassId {
         let mut batch = Vec::new();
-        let class = self.declare(name, entry, &mut batch);
+        let class = self.declare(name, found, &mut batch);
         let mut next = 0;
         while let Some((class, superclass, interfaces)) = batch.get(next).cloned() {
             next += 1;
             let mut above = |name: Symbol| match self.by_name.get(&name) {
                 Some(&class) => class,
                 None => {
-                    let entry = self.path.find(self.names.bytes(name));
-                    self.declare(name, entry, &mut batch)
+                    let found = self.find_file(name);
+                    self.declare(name, found, &mut batch)
                 }
             };
             let superclass = superclass.map(&mut above);
@@ -278,7 +315,12 @@ impl<'a> Program<'a> {
     }
 
     /// Creates a class without what is above it.
-    fn declare(&mut self, name: Symbol, entry: Option<EntryId>, batch: &mut Vec<Above>) -> ClassId {
+    fn declare(
+        &mut self,
+        name: Symbol,
+        found: Option<Found<'a>>,
+        batch: &mut Vec<Above>,
+    ) -> ClassId {
         let class = self.classes.push(Class {
             name,
             origin: Origin::Phantom,
@@ -292,32 +334,40 @@ impl<'a> Program<'a> {
         });
         self.by_name.insert(name, class);
         let mut above = (class, None, Vec::new());
-        if let Some(entry) = entry {
-            match self.read(name, entry) {
-                Ok(origin) => above = self.define(class, origin),
-                Err(reason) => {
-                    let place = self.path.location(entry).to_string();
-                    self.failures.push(Failure { place, reason });
-                }
+        match found {
+            None => {}
+            Some((_, Ok(origin))) => above = self.define(class, origin),
+            Some((entry, Err(reason))) => {
+                let place = self.path.location(entry).to_string();
+                self.failures.push(Failure { place, reason });
             }
         }
         batch.push(above);
         class
     }
 
-    fn read(&mut self, name: Symbol, entry: EntryId) -> Result<FileOrigin<'a>, String> {
+    /// The file on the class path that should have a class.
+    fn find_file(&mut self, name: Symbol) -> Option<Found<'a>> {
+        let entry = self.path.find(self.names.bytes(name))?;
+        let origin = self.read(entry).and_then(|origin| {
+            if origin.file.name() == self.names.bytes(name) {
+                return Ok(origin);
+            }
+            Err(format!(
+                "expected class {}, found class {}",
+                java_name(&self.names.text(name)),
+                java_name(&mutf8::to_str(origin.file.name()))
+            ))
+        });
+        Some((entry, origin))
+    }
+
+    fn read(&mut self, entry: EntryId) -> Result<FileOrigin<'a>, String> {
         let bytes = self.path.read(entry).map_err(|error| match error.offset {
             Some(offset) => format!("at byte {offset}: {}", error.reason),
             None => error.reason.to_string(),
         })?;
         let file = ClassFile::read(bytes).map_err(|error| error.to_string())?;
-        if file.name() != self.names.bytes(name) {
-            return Err(format!(
-                "expected class {}, found class {}",
-                java_name(&self.names.text(name)),
-                java_name(&mutf8::to_str(file.name()))
-            ));
-        }
         let mut bootstraps = Vec::new();
         let attribute = file.attributes.find(&file.pool, b"BootstrapMethods");
         if let Some(attribute) = attribute.map_err(|error| error.to_string())?
@@ -522,6 +572,9 @@ impl<'a> Program<'a> {
         data.is_incomplete = incomplete;
     }
 }
+
+/// A file, and what is in it or why that cannot be read.
+type Found<'a> = (EntryId, Result<FileOrigin<'a>, String>);
 
 /// A new class, and the names of what is above it.
 type Above = (ClassId, Option<Symbol>, Vec<Symbol>);

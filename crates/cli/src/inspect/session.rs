@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
             .filter(|problem| problem.severity == Severity::Note)
             .map(|problem| problem.error.to_string())
             .collect();
-        notes.extend(self.program.notes().iter().cloned());
+        notes.extend(self.program.notes());
         notes.extend(self.notes.iter().cloned());
         let missing = self.missing_classes();
         if !missing.is_empty() {
