@@ -45,7 +45,8 @@ pub struct Program<'a> {
     pub(crate) resolved_fields: SecondaryMap<FieldRefId, Option<Option<FieldId>>>,
     pub(crate) selected: FxHashMap<(ClassId, MethodId), Option<MethodId>>,
     failures: Vec<Failure>,
-    notes: Vec<String>,
+    /// Class files that are newer than what is known, and their versions.
+    newer: BTreeMap<EntryId, u16>,
     /// Class files that do not lie where their names say, and their classes.
     misplaced: BTreeMap<EntryId, Option<ClassId>>,
 }
@@ -76,7 +77,7 @@ impl<'a> Program<'a> {
             resolved_fields: SecondaryMap::new(),
             selected: FxHashMap::default(),
             failures: Vec::new(),
-            notes: Vec::new(),
+            newer: BTreeMap::new(),
             misplaced: BTreeMap::new(),
         }
     }
@@ -108,15 +109,26 @@ impl<'a> Program<'a> {
 
     /// What a user should know but need not act on.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.notes.clone();
-        if let Some(&first) = self.misplaced.keys().next() {
-            notes.push(format!(
-                "{} class files do not lie where their names say, and were read under their names: {}",
-                self.misplaced.len(),
-                self.path.location(first)
-            ));
-        }
-        notes
+        let about = |count: usize, first: EntryId, what: &str| {
+            format!("{count} class files {what}, such as {}", self.path.location(first))
+        };
+        let misplaced = self.misplaced.keys().next().map(|&first| {
+            let what = "do not lie where their names say and were read under their own names";
+            about(self.misplaced.len(), first, what)
+        });
+        misplaced.into_iter().chain(self.newer_versions()).collect()
+    }
+
+    /// Tells of class files that are newer than what is known: what is new in them is not understood.
+    pub fn newer_versions(&self) -> Option<String> {
+        let (&first, version) = self.newer.iter().next()?;
+        Some(format!(
+            "{} class files are of a version newer than {} and were read as if they were not, such \
+             as {} of version {version}",
+            self.newer.len(),
+            unsnarl_classfile::NEWEST_KNOWN_VERSION,
+            self.path.location(first)
+        ))
     }
 
     /// The class with this internal name: loaded now if need be, a phantom if it cannot be found.
@@ -377,12 +389,7 @@ impl<'a> Program<'a> {
             bootstraps = methods;
         }
         if file.is_newer_than_known() {
-            self.notes.push(format!(
-                "{}: class-file version {} is newer than {}; read as if it were that",
-                self.path.location(entry),
-                file.major_version,
-                unsnarl_classfile::NEWEST_KNOWN_VERSION
-            ));
+            self.newer.insert(entry, file.major_version);
         }
         let role = self.path.role(entry);
         Ok(FileOrigin { entry, role, file, bootstraps: bootstraps.into() })

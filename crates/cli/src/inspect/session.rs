@@ -182,8 +182,12 @@ impl<'a> Session<'a> {
             let more = failures.len() - MOST_MESSAGES;
             output.warn(&format!("{more} more could not be read; --format json lists them all"));
         }
-        for note in self.notes() {
-            output.detail(&note);
+        let newer = self.program.newer_versions();
+        if let Some(warning) = &newer {
+            output.warn(warning);
+        }
+        for note in self.notes().iter().filter(|note| Some(*note) != newer.as_ref()) {
+            output.detail(note);
         }
     }
 }
