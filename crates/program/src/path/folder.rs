@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashSet;
+use unsnarl_classfile::read::ClassFile;
 
 use super::problem::{LoadError, Reason};
 use super::{CLASS_LIMIT, name, read_file};
@@ -45,7 +46,7 @@ pub(super) fn find_roots(classes: &mut [(Vec<u8>, PathBuf)]) {
     for group in classes.chunk_by_mut(|(_, one), (_, other)| one.parent() == other.parent()) {
         let strip = group.iter().find_map(|(path_name, file)| {
             let bytes = read_file(file, CLASS_LIMIT).ok()?;
-            let name = name::this_class(&bytes).ok()?;
+            let name = ClassFile::read(&bytes).ok()?.name();
             let above = path_name.strip_suffix(name)?;
             (above.is_empty() || above.ends_with(b"/")).then_some(above.len())
         });

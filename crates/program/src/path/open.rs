@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_classfile::read::ClassFile;
 use unsnarl_entity::{Interner, PrimaryMap};
 
 use super::archive::{self, Archive, EntryPlace, Fault, Record, SharedBytes};
@@ -15,7 +16,7 @@ use super::manifest::Manifest;
 use super::problem::{LoadError, Problem, Reason, Severity};
 use super::{
     ClassPath, Container, ContainerId, ContainerKind, DEFAULT_RELEASE, Entry, MODULE_INFO, Options,
-    Place, Role, Root, RootId, folder, name, read_file,
+    Place, Role, Root, RootId, folder, read_file,
 };
 
 /// A jar, a war or whatever else is read as a whole.
@@ -157,14 +158,14 @@ impl Opening {
     }
 
     fn single_class(&mut self, path: &Path, file: String, bytes: &[u8], role: Role) {
-        match name::this_class(bytes) {
-            Ok(name) => {
+        match ClassFile::read(bytes) {
+            Ok(class) => {
                 let root = self.root(Container { file, kind: ContainerKind::Files }, role);
-                self.add(name, root, Place::File(path.to_owned()));
+                self.add(class.name(), root, Place::File(path.to_owned()));
             }
-            Err((offset, expected)) => {
-                let reason = Reason::ClassFile(expected.to_owned());
-                self.fail(LoadError::new(file, Some(offset), reason));
+            Err(error) => {
+                let reason = Reason::ClassFile(format!("expected {}", error.expected));
+                self.fail(LoadError::new(file, Some(error.offset as u64), reason));
             }
         }
     }

@@ -64,12 +64,14 @@ fn zip_by(method: CompressionMethod, entries: &[(&str, &[u8])]) -> Vec<u8> {
     output
 }
 
-/// The start of a class file: magic, version 61, and the two constants for its name.
+/// A class file with nothing in it but its name: version 61, no superclass, no members.
 pub(crate) fn class_named(name: &str) -> Vec<u8> {
     let mut bytes = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 61, 0, 3, 7, 0, 2, 1];
     bytes.extend((name.len() as u16).to_be_bytes());
     bytes.extend(name.as_bytes());
     bytes.extend([0, 0x21, 0, 1, 0, 0]);
+    // No interfaces, fields, methods and attributes.
+    bytes.extend([0; 8]);
     bytes
 }
 
