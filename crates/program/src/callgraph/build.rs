@@ -24,6 +24,9 @@ entity_id! {
     pub(super) struct SiteId("site");
 }
 
+/// A call with more targets than this joins the other such calls of its method.
+const MOST_TARGETS: usize = 100;
+
 /// A call.
 #[derive(Clone)]
 pub(super) struct Site {
@@ -82,6 +85,10 @@ pub(super) struct Builder<'b, 'a> {
     linked: FxHashSet<(SiteId, MethodId)>,
     /// What a method selects on each object, as far as it was asked.
     targets: FxHashMap<MethodId, Vec<Option<Option<MethodId>>>>,
+    /// How many targets a dispatched call has.
+    target_counts: FxHashMap<SiteId, usize>,
+    /// Where calls of a method with very many targets meet.
+    hubs: FxHashMap<MethodId, SiteId>,
     /// Where the receivers of a modelled call are collected.
     pub(super) modelled: FxHashMap<(SiteId, ModelKey), NodeId>,
     /// The calls that a modelled method makes on contents.
@@ -122,6 +129,8 @@ pub(super) fn build(
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
         targets: FxHashMap::default(),
+        target_counts: FxHashMap::default(),
+        hubs: FxHashMap::default(),
         modelled: FxHashMap::default(),
         shared: FxHashMap::default(),
         callbacks: FxHashMap::default(),
@@ -207,7 +216,9 @@ impl Builder<'_, '_> {
         let body = self.program.body(method)?;
         let first = self.solver.nodes(body.values.len());
         self.values.insert(method, first);
-        self.graph.methods.push(method);
+        if !self.hubs.contains_key(&method) {
+            self.graph.methods.push(method);
+        }
         self.pending.push_back(method);
         Some(first)
     }
@@ -511,6 +522,10 @@ impl Builder<'_, '_> {
 
     /// Objects arrive at the receiver of a call.
     fn dispatch(&mut self, site: SiteId, method: MethodId, objects: &[ObjectId]) {
+        if self.has_joined_hub(site) {
+            // The receivers flow on to the hub.
+            return;
+        }
         let mut targets = self.targets.remove(&method).unwrap_or_default();
         for &object in objects {
             if targets.len() <= object.index() {
@@ -529,8 +544,57 @@ impl Builder<'_, '_> {
                 Some(target) => self.link(site, target, Some(object)),
                 None => self.unknown_receiver(site, method, object),
             }
+            if self.has_joined_hub(site) {
+                self.join_hub(site, method);
+                break;
+            }
         }
         self.targets.insert(method, targets);
+    }
+
+    fn has_joined_hub(&self, site: SiteId) -> bool {
+        self.target_counts.get(&site).is_some_and(|&count| count > MOST_TARGETS)
+    }
+
+    /// From now on a call with very many targets goes the same way as all such calls of its method.
+    /// Else the work would be the product of calls and targets, which are thousands each in programs
+    /// that are interpreters or generated.
+    fn join_hub(&mut self, site: SiteId, method: MethodId) {
+        let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
+        let hub = match self.hubs.get(&method) {
+            Some(&hub) => hub,
+            None => {
+                let arguments = arguments.iter().map(|_| Some(self.solver.node())).collect();
+                let hub = self.sites.push(Site {
+                    caller: method,
+                    statement: StatementId::from_index(0),
+                    arguments,
+                    result: Some(self.solver.node()),
+                    kind: EdgeKind::Target,
+                });
+                self.hubs.insert(method, hub);
+                if !self.values.contains_key(&method) {
+                    self.graph.methods.push(method);
+                }
+                if let Some(receiver) = self.sites[hub].arguments[0] {
+                    self.watch(receiver, Watcher::Dispatch { site: hub, method });
+                }
+                hub
+            }
+        };
+        if kind == EdgeKind::Call {
+            let kind = EdgeKind::Dispatch;
+            self.graph.edges.push(Edge { caller, statement, callee: method, kind });
+        }
+        let common = self.sites[hub].clone();
+        for (from, to) in arguments.into_iter().zip(common.arguments) {
+            if let (Some(from), Some(to)) = (from, to) {
+                self.flow(from, to);
+            }
+        }
+        if let (Some(from), Some(to)) = (common.result, result) {
+            self.flow(from, to);
+        }
     }
 
     /// Nobody knows what runs when the method is called on the object.
@@ -586,6 +650,9 @@ impl Builder<'_, '_> {
         }
         let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
         self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        if kind == EdgeKind::Call && object.is_some() {
+            *self.target_counts.entry(site).or_default() += 1;
+        }
         let skip = usize::from(object.is_some() && !is_static);
         for (index, argument) in arguments.into_iter().enumerate().skip(skip) {
             if let Some(from) = argument {

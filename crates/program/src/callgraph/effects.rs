@@ -163,7 +163,7 @@ impl<'b> Builder<'b, '_> {
     /// What a callback of this call is: one that a started thread makes belongs to that thread.
     fn callback_kind(&self, site: SiteId) -> EdgeKind {
         match self.sites[site].kind {
-            EdgeKind::Call => EdgeKind::Callback,
+            EdgeKind::Call | EdgeKind::Target => EdgeKind::Callback,
             kind => kind,
         }
     }

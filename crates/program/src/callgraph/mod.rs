@@ -24,7 +24,7 @@ mod library;
 mod object;
 mod solver;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntityId;
 use unsnarl_models::{Models, StartKind};
 
@@ -72,6 +72,11 @@ pub struct Edge {
 pub enum EdgeKind {
     /// By the statement itself.
     Call,
+    /// By the statement itself, which has very many targets: those of its own kind
+    /// [`EdgeKind::Target`] that leave the callee. All such calls of a method have the same.
+    Dispatch,
+    /// Not by the caller's body, but by every call that has an edge [`EdgeKind::Dispatch`] to it.
+    Target,
     /// As the initializer of a class that the statement uses for the first time.
     ClassInit,
     /// By a library method that the statement calls, before that returns.
@@ -105,6 +110,8 @@ impl EdgeKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Call => "call",
+            Self::Dispatch => "dispatch",
+            Self::Target => "target",
             Self::ClassInit => "class-init",
             Self::Callback => "callback",
             Self::Later => "later",
@@ -160,22 +167,48 @@ impl CallGraph {
         })
     }
 
+    /// The methods that an edge leads to: one, or all targets of a call that has very many.
+    pub fn targets(&self, edge: &Edge) -> Vec<MethodId> {
+        if edge.kind != EdgeKind::Dispatch {
+            return vec![edge.callee];
+        }
+        let targets = self.calls_of(edge.callee).iter();
+        targets.filter(|edge| edge.kind == EdgeKind::Target).map(|edge| edge.callee).collect()
+    }
+
     fn finish(&mut self) {
         self.edges.sort_unstable();
         self.edges.dedup();
-        self.positions = self.methods.iter().copied().zip(0..).collect();
-        let mut successors = vec![Vec::new(); self.methods.len()];
-        for edge in self.edges.iter().filter(|edge| edge.kind.is_within_thread()) {
-            successors[self.positions[&edge.caller]].push(self.positions[&edge.callee]);
-        }
-        self.components = components::components(self.methods.len(), |node| &successors[node])
-            .into_iter()
-            .map(|component| {
-                let mut methods: Vec<_> =
-                    component.into_iter().map(|node| self.methods[node]).collect();
-                methods.sort_unstable_by_key(|method| method.index());
-                methods
-            })
+        // The first targets of a call that turned out to have very many are among those of the rest.
+        let joined: FxHashSet<(MethodId, StatementId)> = self
+            .edges
+            .iter()
+            .filter(|edge| edge.kind == EdgeKind::Dispatch)
+            .map(|edge| (edge.caller, edge.statement))
             .collect();
+        self.edges.retain(|edge| {
+            edge.kind != EdgeKind::Call || !joined.contains(&(edge.caller, edge.statement))
+        });
+        self.positions = self.methods.iter().copied().zip(0..).collect();
+        // A method has two nodes here: itself, and where calls with very many targets meet.
+        let count = self.methods.len();
+        let mut successors = vec![Vec::new(); 2 * count];
+        for edge in self.edges.iter().filter(|edge| edge.kind.is_within_thread()) {
+            let (caller, callee) = (self.positions[&edge.caller], self.positions[&edge.callee]);
+            match edge.kind {
+                EdgeKind::Dispatch => successors[caller].push(count + callee),
+                EdgeKind::Target => successors[count + caller].push(callee),
+                _ => successors[caller].push(callee),
+            }
+        }
+        let components = components::components(2 * count, |node| &successors[node]);
+        for component in components {
+            let own = component.into_iter().filter(|&node| node < count);
+            let mut methods: Vec<_> = own.map(|node| self.methods[node]).collect();
+            methods.sort_unstable_by_key(|method| method.index());
+            if !methods.is_empty() {
+                self.components.push(methods);
+            }
+        }
     }
 }
