@@ -13,10 +13,11 @@ const OLD_VERSION: u16 = 48;
 
 type Write = fn(&mut Assembler<'_, '_>);
 
-const METHODS: [(&str, Write); 7] = [
+const METHODS: [(&str, Write); 8] = [
     ("calledTwice", called_twice),
     ("lastlyOnException", lastly_on_exception),
     ("nested", nested),
+    ("threeDeep", three_deep),
     ("leftByJump", left_by_jump),
     ("leftByException", left_by_exception),
     ("returnsForOuter", returns_for_outer),
@@ -137,6 +138,19 @@ fn nested(a: &mut Assembler<'_, '_>) {
     a.here(outer).local(AStore, 2).jump(Jsr, inner).add(1, 5).jump(Jsr, inner).local(Ret, 2);
     a.here(inner).local(AStore, 3).local(ILoad, 1).int(3).plain(IMul).local(IStore, 1);
     a.local(Ret, 3);
+}
+
+/// Three subroutines under way at once, each called from two places.
+fn three_deep(a: &mut Assembler<'_, '_>) {
+    let [outer, middle, inner] = std::array::from_fn(|_| a.label());
+    a.local(ILoad, 0).local(IStore, 1).jump(Jsr, outer).add(1, 7).jump(Jsr, outer);
+    a.local(ILoad, 1).plain(IReturn);
+    for (subroutine, called, address) in [(outer, middle, 2), (middle, inner, 3)] {
+        a.here(subroutine).local(AStore, address).jump(Jsr, called).add(1, 5);
+        a.jump(Jsr, called).local(Ret, address);
+    }
+    a.here(inner).local(AStore, 4).local(ILoad, 1).int(3).plain(IMul).local(IStore, 1);
+    a.local(Ret, 4);
 }
 
 /// A loop whose subroutine goes back to the head of the loop now and then, without `ret`.
