@@ -38,6 +38,17 @@ pub(super) struct Site {
     pub(super) kind: EdgeKind,
 }
 
+/// What a call runs on an object.
+#[derive(Clone, Copy)]
+enum Selected {
+    /// A method that is entered, and its first value node.
+    Bytecode(MethodId, NodeId),
+    /// A method that is modelled or opaque.
+    Other(MethodId),
+    /// Nobody knows.
+    None,
+}
+
 /// What happens when an object arrives at a node.
 #[derive(Clone, Copy)]
 pub(super) enum Watcher {
@@ -84,7 +95,7 @@ pub(super) struct Builder<'b, 'a> {
     pending: VecDeque<MethodId>,
     linked: FxHashSet<(SiteId, MethodId)>,
     /// What a method selects on each object, as far as it was asked.
-    targets: FxHashMap<MethodId, Vec<Option<Option<MethodId>>>>,
+    targets: FxHashMap<MethodId, Vec<Option<Selected>>>,
     /// How many targets a dispatched call has.
     target_counts: FxHashMap<SiteId, usize>,
     /// Where calls of a method with very many targets meet.
@@ -527,6 +538,7 @@ impl Builder<'_, '_> {
             return;
         }
         let mut targets = self.targets.remove(&method).unwrap_or_default();
+        let mut last = None;
         for &object in objects {
             if targets.len() <= object.index() {
                 targets.resize(self.solver.objects.all.len(), None);
@@ -534,15 +546,20 @@ impl Builder<'_, '_> {
             let target = match targets[object.index()] {
                 Some(target) => target,
                 None => {
-                    let class = self.solver.objects.class(object, self.program);
-                    let target = self.program.select_method(class, method);
+                    let target = self.select(method, object);
                     targets[object.index()] = Some(target);
                     target
                 }
             };
             match target {
-                Some(target) => self.link(site, target, Some(object)),
-                None => self.unknown_receiver(site, method, object),
+                // The object is in its `this` already, and the call connected.
+                Selected::Bytecode(target, _) if last == Some(target) => continue,
+                Selected::Bytecode(target, first) => {
+                    last = Some(target);
+                    self.connect(site, target, first, true);
+                }
+                Selected::Other(target) => self.link(site, target, Some(object)),
+                Selected::None => self.unknown_receiver(site, method, object),
             }
             if self.has_joined_hub(site) {
                 self.join_hub(site, method);
@@ -550,6 +567,22 @@ impl Builder<'_, '_> {
             }
         }
         self.targets.insert(method, targets);
+    }
+
+    /// What a call of a method on an object runs. If that is bytecode, the object becomes its `this`.
+    fn select(&mut self, method: MethodId, object: ObjectId) -> Selected {
+        let class = self.solver.objects.class(object, self.program);
+        let Some(target) = self.program.select_method(class, method) else {
+            return Selected::None;
+        };
+        match self.knowledge(class, target) {
+            Knowledge::Bytecode => {
+                let first = self.reach(target).expect("it has a body");
+                self.solver.add_id(first, object);
+                Selected::Bytecode(target, first)
+            }
+            _ => Selected::Other(target),
+        }
     }
 
     fn has_joined_hub(&self, site: SiteId) -> bool {
@@ -623,7 +656,7 @@ impl Builder<'_, '_> {
     /// A call arrives at a method; `object` is the receiver if the call was dispatched on it.
     pub(super) fn link(&mut self, site: SiteId, target: MethodId, object: Option<ObjectId>) {
         let data = &self.program.methods()[target];
-        let (class, signature, is_static) = (data.class, data.signature, data.is_static());
+        let (class, signature) = (data.class, data.signature);
         let receiver = match object {
             Some(object) => self.solver.objects.class(object, self.program),
             None => class,
@@ -645,16 +678,22 @@ impl Builder<'_, '_> {
         if let Some(object) = object {
             self.solver.add_id(first, object);
         }
+        self.connect(site, target, first, object.is_some());
+    }
+
+    /// Lets arguments flow to a method that is entered, and its result back. Where the call was
+    /// dispatched, `this` is not an argument: only the objects that select the method go there.
+    fn connect(&mut self, site: SiteId, target: MethodId, first: NodeId, is_dispatched: bool) {
         if !self.linked.insert((site, target)) {
             return;
         }
         let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
         self.graph.edges.push(Edge { caller, statement, callee: target, kind });
-        if kind == EdgeKind::Call && object.is_some() {
+        if kind == EdgeKind::Call && is_dispatched {
             *self.target_counts.entry(site).or_default() += 1;
         }
-        let skip = usize::from(object.is_some() && !is_static);
-        for (index, argument) in arguments.into_iter().enumerate().skip(skip) {
+        for (index, argument) in arguments.into_iter().enumerate().skip(usize::from(is_dispatched))
+        {
             if let Some(from) = argument {
                 self.flow(from, Solver::offset(first, index));
             }
