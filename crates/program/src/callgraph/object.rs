@@ -93,6 +93,22 @@ impl ObjectSet {
         }
     }
 
+    /// Adds the objects of up to 64 bits.
+    fn insert_word(&mut self, index: usize, word: u64) {
+        let mut rest = word;
+        while rest != 0 {
+            if let Self::Many(words) = self {
+                if words.len() <= index {
+                    words.resize(index + 1, 0);
+                }
+                words[index] |= rest;
+                return;
+            }
+            self.insert(ObjectId::from_index(index * 64 + rest.trailing_zeros() as usize));
+            rest &= rest - 1;
+        }
+    }
+
     pub(super) fn for_each(&self, mut visit: impl FnMut(ObjectId)) {
         match self {
             Self::Few(objects) => objects.iter().copied().for_each(visit),
@@ -124,13 +140,11 @@ impl ObjectSet {
             }
             for (index, &word) in from.iter().enumerate() {
                 let allowed = mask.map_or(!0, |mask| mask.get(index).copied().unwrap_or(0));
-                let mut new = word & allowed & !to[index];
-                to[index] |= new;
-                grown |= new != 0;
-                while new != 0 {
-                    let bit = new.trailing_zeros() as usize;
-                    fresh.insert(ObjectId::from_index(index * 64 + bit));
-                    new &= new - 1;
+                let new = word & allowed & !to[index];
+                if new != 0 {
+                    to[index] |= new;
+                    fresh.insert_word(index, new);
+                    grown = true;
                 }
             }
             return grown;
