@@ -96,6 +96,8 @@ pub(super) struct Builder<'b, 'a> {
     linked: FxHashSet<(SiteId, MethodId)>,
     /// What a method selects on each object, as far as it was asked.
     targets: FxHashMap<MethodId, Vec<Option<Selected>>>,
+    /// The calls that meet others in a hub.
+    joined: FxHashSet<SiteId>,
     /// How many targets a dispatched call has.
     target_counts: FxHashMap<SiteId, usize>,
     /// Where calls of a method with very many targets meet.
@@ -140,6 +142,7 @@ pub(super) fn build(
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
         targets: FxHashMap::default(),
+        joined: FxHashSet::default(),
         target_counts: FxHashMap::default(),
         hubs: FxHashMap::default(),
         modelled: FxHashMap::default(),
@@ -533,16 +536,15 @@ impl Builder<'_, '_> {
 
     /// Objects arrive at the receiver of a call.
     fn dispatch(&mut self, site: SiteId, method: MethodId, objects: &[ObjectId]) {
-        if self.has_joined_hub(site) {
+        if self.joined.contains(&site) {
             // The receivers flow on to the hub.
             return;
         }
         let mut targets = self.targets.remove(&method).unwrap_or_default();
-        let mut last = None;
+        targets.resize(self.solver.objects.all.len(), None);
+        let mut entered: FxHashMap<MethodId, NodeId> = FxHashMap::default();
+        let mut others = Vec::new();
         for &object in objects {
-            if targets.len() <= object.index() {
-                targets.resize(self.solver.objects.all.len(), None);
-            }
             let target = match targets[object.index()] {
                 Some(target) => target,
                 None => {
@@ -552,21 +554,29 @@ impl Builder<'_, '_> {
                 }
             };
             match target {
-                // The object is in its `this` already, and the call connected.
-                Selected::Bytecode(target, _) if last == Some(target) => continue,
-                Selected::Bytecode(target, first) => {
-                    last = Some(target);
-                    self.connect(site, target, first, true);
-                }
-                Selected::Other(target) => self.link(site, target, Some(object)),
-                Selected::None => self.unknown_receiver(site, method, object),
-            }
-            if self.has_joined_hub(site) {
-                self.join_hub(site, method);
-                break;
+                Selected::Bytecode(target, first) => drop(entered.insert(target, first)),
+                other => others.push((other, object)),
             }
         }
         self.targets.insert(method, targets);
+        entered.retain(|&target, _| !self.linked.contains(&(site, target)));
+        let count = self.target_counts.entry(site).or_default();
+        *count += entered.len();
+        if *count > MOST_TARGETS && self.sites[site].kind == EdgeKind::Call {
+            self.join_hub(site, method);
+            return;
+        }
+        let mut entered: Vec<_> = entered.into_iter().collect();
+        entered.sort_unstable_by_key(|&(target, _)| target);
+        for (target, first) in entered {
+            self.connect(site, target, first, true);
+        }
+        for (other, object) in others {
+            match other {
+                Selected::Other(target) => self.link(site, target, Some(object)),
+                _ => self.unknown_receiver(site, method, object),
+            }
+        }
     }
 
     /// What a call of a method on an object runs. If that is bytecode, the object becomes its `this`.
@@ -585,15 +595,11 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn has_joined_hub(&self, site: SiteId) -> bool {
-        self.target_counts.get(&site).is_some_and(|&count| count > MOST_TARGETS)
-    }
-
     /// From now on a call with very many targets goes the same way as all such calls of its method.
     /// Else the work would be the product of calls and targets, which are thousands each in programs
     /// that are interpreters or generated.
     fn join_hub(&mut self, site: SiteId, method: MethodId) {
-        let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
+        let Site { caller, statement, arguments, result, .. } = self.sites[site].clone();
         let hub = match self.hubs.get(&method) {
             Some(&hub) => hub,
             None => {
@@ -615,10 +621,9 @@ impl Builder<'_, '_> {
                 hub
             }
         };
-        if kind == EdgeKind::Call {
-            let kind = EdgeKind::Dispatch;
-            self.graph.edges.push(Edge { caller, statement, callee: method, kind });
-        }
+        self.joined.insert(site);
+        let kind = EdgeKind::Dispatch;
+        self.graph.edges.push(Edge { caller, statement, callee: method, kind });
         let common = self.sites[hub].clone();
         for (from, to) in arguments.into_iter().zip(common.arguments) {
             if let (Some(from), Some(to)) = (from, to) {
@@ -689,9 +694,6 @@ impl Builder<'_, '_> {
         }
         let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
         self.graph.edges.push(Edge { caller, statement, callee: target, kind });
-        if kind == EdgeKind::Call && is_dispatched {
-            *self.target_counts.entry(site).or_default() += 1;
-        }
         for (index, argument) in arguments.into_iter().enumerate().skip(usize::from(is_dispatched))
         {
             if let Some(from) = argument {
