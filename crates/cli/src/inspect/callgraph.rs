@@ -7,7 +7,7 @@ use unsnarl_program::MethodId;
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, write};
+use super::{TITLE, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -74,7 +74,7 @@ impl View for CallGraphView {
         let mut caller = None;
         for edge in &self.edges {
             if caller.replace(&edge.caller) != Some(&edge.caller) {
-                writeln!(out, "{}", edge.caller)?;
+                writeln!(out, "{TITLE}{}{TITLE:#}", edge.caller)?;
             }
             let line = edge.line.map_or(String::new(), |line| format!("line {line}"));
             writeln!(out, "    {line:<10} {:<12} {}", edge.kind, edge.callee)?;

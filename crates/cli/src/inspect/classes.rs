@@ -7,7 +7,7 @@ use unsnarl_program::{ClassId, MethodId};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, write};
+use super::{TITLE, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ fn view(session: &Session<'_>, class: ClassId) -> ClassView {
 impl View for Classes {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for class in &self.classes {
-            write!(out, "{}", class.name)?;
+            write!(out, "{TITLE}{}{TITLE:#}", class.name)?;
             if let Some(superclass) = &class.superclass {
                 write!(out, " extends {superclass}")?;
             }

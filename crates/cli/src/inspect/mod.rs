@@ -32,6 +32,9 @@ pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::
     Ok(ExitStatus::Clean)
 }
 
+/// How titles stand out in text; taken off again where there are no colours.
+const TITLE: anstyle::Style = anstyle::Style::new().bold();
+
 /// Something that `inspect` can show in every form it has.
 trait View: Serialize {
     /// For people.
@@ -42,9 +45,11 @@ trait View: Serialize {
 }
 
 fn write(view: &impl View, format: Format, output: &mut Output) -> anyhow::Result<()> {
+    let coloured = output.coloured();
     let out = output.result();
     match format {
-        Format::Text => view.text(out)?,
+        Format::Text if coloured => view.text(out)?,
+        Format::Text => view.text(&mut anstream::StripStream::new(out))?,
         Format::Dot => view.dot(out)?,
         Format::Json => {
             serde_json::to_writer_pretty(&mut *out, view).map_err(std::io::Error::from)?;

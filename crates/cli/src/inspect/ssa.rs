@@ -8,7 +8,7 @@ use unsnarl_program::{MethodId, StatementText};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, write};
+use super::{TITLE, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -96,7 +96,7 @@ fn view(session: &Session<'_>, method: MethodId, body: &Body) -> MethodView {
 impl View for Ssa {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for method in &self.methods {
-            writeln!(out, "{}", method.title)?;
+            writeln!(out, "{TITLE}{}{TITLE:#}", method.title)?;
             for block in &method.blocks {
                 write!(out, "  {}:", block.block)?;
                 if !block.predecessors.is_empty() {

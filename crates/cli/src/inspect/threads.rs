@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, write};
+use super::{TITLE, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -91,7 +91,7 @@ impl StartView {
 impl View for Threads {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         for start in &self.thread_starts {
-            writeln!(out, "{} started by {}", start.kind, start.place())?;
+            writeln!(out, "{TITLE}{}{TITLE:#} started by {}", start.kind, start.place())?;
             for run in &start.runs {
                 writeln!(out, "    runs {run}")?;
             }
