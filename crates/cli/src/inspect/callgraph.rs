@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use serde::Serialize;
 use unsnarl_program::MethodId;
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{TITLE, View, write};
+use super::{View, title, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -67,14 +68,14 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
 }
 
 impl View for CallGraphView {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, out: &mut dyn Write, title: Style) -> io::Result<()> {
         for entry in &self.entry_points {
             writeln!(out, "entry point {entry}")?;
         }
         let mut caller = None;
         for edge in &self.edges {
             if caller.replace(&edge.caller) != Some(&edge.caller) {
-                writeln!(out, "{TITLE}{}{TITLE:#}", edge.caller)?;
+                writeln!(out, "{title}{}{title:#}", edge.caller)?;
             }
             let line = edge.line.map_or(String::new(), |line| format!("line {line}"));
             writeln!(out, "    {line:<10} {:<12} {}", edge.kind, edge.callee)?;

@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use serde::Serialize;
 use unsnarl_program::{ClassId, MethodId};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{TITLE, View, write};
+use super::{View, title, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -92,9 +93,9 @@ fn view(session: &Session<'_>, class: ClassId) -> ClassView {
 }
 
 impl View for Classes {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, out: &mut dyn Write, title: Style) -> io::Result<()> {
         for class in &self.classes {
-            write!(out, "{TITLE}{}{TITLE:#}", class.name)?;
+            write!(out, "{title}{}{title:#}", class.name)?;
             if let Some(superclass) = &class.superclass {
                 write!(out, " extends {superclass}")?;
             }

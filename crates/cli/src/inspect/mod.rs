@@ -10,6 +10,7 @@ mod threads;
 
 use std::io::Write;
 
+use anstyle::Style;
 use serde::Serialize;
 
 use crate::ExitStatus;
@@ -32,13 +33,10 @@ pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::
     Ok(ExitStatus::Clean)
 }
 
-/// How titles stand out in text; taken off again where there are no colours.
-const TITLE: anstyle::Style = anstyle::Style::new().bold();
-
 /// Something that `inspect` can show in every form it has.
 trait View: Serialize {
-    /// For people.
-    fn text(&self, out: &mut dyn Write) -> std::io::Result<()>;
+    /// For people; titles stand out by their style.
+    fn text(&self, out: &mut dyn Write, title: Style) -> std::io::Result<()>;
 
     /// For Graphviz; an error says why there is no such picture.
     fn dot(&self, out: &mut dyn Write) -> anyhow::Result<()>;
@@ -48,8 +46,9 @@ fn write(view: &impl View, format: Format, output: &mut Output) -> anyhow::Resul
     let coloured = output.coloured();
     let out = output.result();
     match format {
-        Format::Text if coloured => view.text(out)?,
-        Format::Text => view.text(&mut anstream::StripStream::new(out))?,
+        Format::Text => {
+            view.text(out, if coloured { Style::new().bold() } else { Style::new() })?
+        }
         Format::Dot => view.dot(out)?,
         Format::Json => {
             serde_json::to_writer_pretty(&mut *out, view).map_err(std::io::Error::from)?;

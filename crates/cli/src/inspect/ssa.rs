@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use serde::Serialize;
 use unsnarl_program::body::Body;
 use unsnarl_program::{MethodId, StatementText};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{TITLE, View, write};
+use super::{View, title, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -94,9 +95,9 @@ fn view(session: &Session<'_>, method: MethodId, body: &Body) -> MethodView {
 }
 
 impl View for Ssa {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, out: &mut dyn Write, title: Style) -> io::Result<()> {
         for method in &self.methods {
-            writeln!(out, "{TITLE}{}{TITLE:#}", method.title)?;
+            writeln!(out, "{title}{}{title:#}", method.title)?;
             for block in &method.blocks {
                 write!(out, "  {}:", block.block)?;
                 if !block.predecessors.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use anyhow::bail;
 use serde::Serialize;
 
@@ -100,7 +101,7 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
 }
 
 impl View for Summary {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, out: &mut dyn Write, _: Style) -> io::Result<()> {
         let mut row =
             |name: &str, value: &dyn std::fmt::Display| writeln!(out, "{name:<18} {value}");
         if let Some(jdk) = &self.jdk {

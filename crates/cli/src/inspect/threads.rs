@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use serde::Serialize;
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{TITLE, View, write};
+use super::{View, title, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -89,9 +90,9 @@ impl StartView {
 }
 
 impl View for Threads {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+    fn text(&self, out: &mut dyn Write, title: Style) -> io::Result<()> {
         for start in &self.thread_starts {
-            writeln!(out, "{TITLE}{}{TITLE:#} started by {}", start.kind, start.place())?;
+            writeln!(out, "{title}{}{title:#} started by {}", start.kind, start.place())?;
             for run in &start.runs {
                 writeln!(out, "    runs {run}")?;
             }
