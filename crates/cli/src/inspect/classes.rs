@@ -8,7 +8,7 @@ use unsnarl_program::{ClassId, MethodId};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, title, write};
+use super::{View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use unsnarl_program::{MethodId, StatementText};
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, title, write};
+use super::{View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]

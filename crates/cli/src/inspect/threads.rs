@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::dot::Graph;
 use super::session::Session;
-use super::{View, title, write};
+use super::{View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
