@@ -17,12 +17,14 @@
 //! counted in [`Gaps`].
 
 mod build;
+mod calls;
 mod components;
 mod effects;
 mod entries;
 mod library;
 mod object;
 mod solver;
+mod statements;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntityId;

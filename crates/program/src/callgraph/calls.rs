@@ -1,0 +1,315 @@
+//! Calls: what the receiver selects, and what flows there and back.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use unsnarl_entity::EntityId;
+use unsnarl_models::Treatment;
+
+use super::build::{Builder, Site, SiteId, Watcher};
+use super::library::Knowledge;
+use super::object::{Object, ObjectId};
+use super::solver::{NodeId, Solver};
+use super::{Edge, EdgeKind};
+use crate::body::{InvokeKind, StatementId};
+use crate::class::{ClassId, MethodId};
+use crate::names::{MethodRefId, SignatureId, Type};
+use crate::path::Role;
+
+/// A call with more targets than this joins the other such calls of its method.
+const MOST_TARGETS: usize = 100;
+
+/// What a call runs on an object.
+#[derive(Clone, Copy)]
+pub(super) enum Selected {
+    /// A method that is entered, and its first value node.
+    Bytecode(MethodId, NodeId),
+    /// A method that is modelled or opaque.
+    Other(MethodId),
+    /// Nobody knows.
+    None,
+}
+
+impl Builder<'_, '_> {
+    pub(super) fn invoke(&mut self, site: SiteId, kind: InvokeKind, reference: MethodRefId) {
+        let Some(method) = self.program.resolve_method(reference) else {
+            self.graph.gaps.unresolved_calls += 1;
+            let signature = self.program.names.method_ref_data(reference).signature;
+            self.opaque(site, signature);
+            return;
+        };
+        let Site { caller, statement, .. } = self.sites[site];
+        match kind {
+            InvokeKind::Static => {
+                self.initialize(self.program.methods()[method].class, caller, statement);
+                self.link(site, method, None);
+            }
+            InvokeKind::Special => self.link(site, method, None),
+            InvokeKind::Virtual | InvokeKind::Interface => {
+                if let Some(receiver) = self.sites[site].arguments[0] {
+                    self.watch(receiver, Watcher::Dispatch { site, method });
+                }
+            }
+        }
+    }
+
+    /// Objects arrive at the receiver of a call.
+    pub(super) fn dispatch(&mut self, site: SiteId, method: MethodId, objects: &[ObjectId]) {
+        if self.joined.contains(&site) {
+            // The receivers flow on to the hub.
+            return;
+        }
+        let mut targets = self.targets.remove(&method).unwrap_or_default();
+        targets.resize(self.solver.objects.all.len(), None);
+        let mut entered: FxHashMap<MethodId, NodeId> = FxHashMap::default();
+        let mut others = Vec::new();
+        for &object in objects {
+            let target = match targets[object.index()] {
+                Some(target) => target,
+                None => {
+                    let target = self.select(method, object);
+                    targets[object.index()] = Some(target);
+                    target
+                }
+            };
+            match target {
+                Selected::Bytecode(target, first) => drop(entered.insert(target, first)),
+                other => others.push((other, object)),
+            }
+        }
+        self.targets.insert(method, targets);
+        entered.retain(|&target, _| !self.linked.contains(&(site, target)));
+        let count = self.target_counts.entry(site).or_default();
+        *count += entered.len();
+        if *count > MOST_TARGETS && self.sites[site].kind == EdgeKind::Call {
+            self.join_hub(site, method);
+            return;
+        }
+        let mut entered: Vec<_> = entered.into_iter().collect();
+        entered.sort_unstable_by_key(|&(target, _)| target);
+        for (target, first) in entered {
+            self.connect(site, target, first, true);
+        }
+        for (other, object) in others {
+            match other {
+                Selected::Other(target) => self.link(site, target, Some(object)),
+                _ => self.unknown_receiver(site, method, object),
+            }
+        }
+    }
+
+    /// What a call of a method on an object runs. If that is bytecode, the object becomes its `this`.
+    fn select(&mut self, method: MethodId, object: ObjectId) -> Selected {
+        let class = self.solver.objects.class(object, self.program);
+        let Some(target) = self.program.select_method(class, method) else {
+            return Selected::None;
+        };
+        match self.knowledge(class, target) {
+            Knowledge::Bytecode => {
+                let first = self.reach(target).expect("it has a body");
+                self.solver.add_id(first, object);
+                Selected::Bytecode(target, first)
+            }
+            _ => Selected::Other(target),
+        }
+    }
+
+    /// From now on a call with very many targets goes the same way as all such calls of its method.
+    /// Else the work would be the product of calls and targets, which are thousands each in programs
+    /// that are interpreters or generated.
+    fn join_hub(&mut self, site: SiteId, method: MethodId) {
+        let Site { caller, statement, arguments, result, .. } = self.sites[site].clone();
+        let hub = match self.hubs.get(&method) {
+            Some(&hub) => hub,
+            None => {
+                let arguments = arguments.iter().map(|_| Some(self.solver.node())).collect();
+                let hub = self.sites.push(Site {
+                    caller: method,
+                    statement: StatementId::from_index(0),
+                    arguments,
+                    result: Some(self.solver.node()),
+                    kind: EdgeKind::Target,
+                });
+                self.hubs.insert(method, hub);
+                if !self.values.contains_key(&method) {
+                    self.graph.methods.push(method);
+                }
+                if let Some(receiver) = self.sites[hub].arguments[0] {
+                    self.watch(receiver, Watcher::Dispatch { site: hub, method });
+                }
+                hub
+            }
+        };
+        self.joined.insert(site);
+        let kind = EdgeKind::Dispatch;
+        self.graph.edges.push(Edge { caller, statement, callee: method, kind });
+        let common = self.sites[hub].clone();
+        for (from, to) in arguments.into_iter().zip(common.arguments) {
+            if let (Some(from), Some(to)) = (from, to) {
+                self.flow(from, to);
+            }
+        }
+        if let (Some(from), Some(to)) = (common.result, result) {
+            self.flow(from, to);
+        }
+    }
+
+    /// Nobody knows what runs when the method is called on the object.
+    fn unknown_receiver(&mut self, site: SiteId, method: MethodId, object: ObjectId) {
+        let Object::Unknown(_) = self.solver.objects.all[object] else { return };
+        // A model may know what is declared only.
+        let receiver = self.solver.objects.class(object, self.program);
+        if let Knowledge::Model(model) = self.knowledge(receiver, method) {
+            self.apply_model(site, method, model, Some(object));
+        } else if self.linked.insert((site, method)) {
+            self.graph.gaps.unknown_receivers += 1;
+            let data = &self.program.methods()[method];
+            let (class, signature) = (data.class, data.signature);
+            if self.program.role(class) == Some(Role::Input) {
+                // Whatever it is, it is a class of the application, and that is no opaque code.
+                let result = self.program.names.signature_data(signature).result;
+                if let (Some(to), Some(ty)) = (self.sites[site].result, result) {
+                    self.add_unknown(to, ty);
+                }
+            } else {
+                self.opaque(site, signature);
+            }
+        }
+    }
+
+    /// A call arrives at a method; `object` is the receiver if the call was dispatched on it.
+    pub(super) fn link(&mut self, site: SiteId, target: MethodId, object: Option<ObjectId>) {
+        let data = &self.program.methods()[target];
+        let (class, signature) = (data.class, data.signature);
+        let receiver = match object {
+            Some(object) => self.solver.objects.class(object, self.program),
+            None => class,
+        };
+        let first = match self.knowledge(receiver, target) {
+            Knowledge::Model(model) => {
+                self.apply_model(site, target, model, object);
+                return;
+            }
+            Knowledge::Opaque => {
+                if self.linked.insert((site, target)) {
+                    self.graph.gaps.opaque_calls += 1;
+                    self.opaque(site, signature);
+                }
+                return;
+            }
+            Knowledge::Bytecode => self.reach(target).expect("it has a body"),
+        };
+        if let Some(object) = object {
+            self.solver.add_id(first, object);
+        }
+        self.connect(site, target, first, object.is_some());
+    }
+
+    /// Lets arguments flow to a method that is entered, and its result back. Where the call was
+    /// dispatched, `this` is not an argument: only the objects that select the method go there.
+    fn connect(&mut self, site: SiteId, target: MethodId, first: NodeId, is_dispatched: bool) {
+        if !self.linked.insert((site, target)) {
+            return;
+        }
+        let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
+        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        for (index, argument) in arguments.into_iter().enumerate().skip(usize::from(is_dispatched))
+        {
+            if let Some(from) = argument {
+                self.flow(from, Solver::offset(first, index));
+            }
+        }
+        if let Some(result) = result {
+            let from = self.result_of(target);
+            self.flow(from, result);
+        }
+    }
+
+    /// A call whose target is not entered: it returns something, and may call back later.
+    pub(super) fn opaque(&mut self, site: SiteId, signature: SignatureId) {
+        let signature = self.program.names.signature_data(signature).clone();
+        let Site { arguments, result, .. } = self.sites[site].clone();
+        if let (Some(to), Some(ty)) = (result, signature.result) {
+            self.add_unknown(to, ty);
+        }
+        let skip = arguments.len().saturating_sub(signature.parameters.len());
+        for (argument, &ty) in arguments.iter().skip(skip).zip(&signature.parameters) {
+            if let (Some(from), Type::Class(name)) = (*argument, self.program.names.ty(ty))
+                && ty != self.program.names.known.object
+                && ty != self.program.names.known.string
+            {
+                let class = self.program.class_named(name);
+                self.watch(from, Watcher::Handed { site, class });
+            }
+        }
+    }
+
+    /// Opaque code got an object that it takes for one of `class`, and may call what it can see.
+    pub(super) fn handed(&mut self, site: SiteId, class: ClassId, object: ObjectId) {
+        let Object::Instance(found) = self.solver.objects.all[object] else { return };
+        if self.treatment(found) != Treatment::Analyse
+            || self.program.role(found) == Some(Role::Jdk)
+        {
+            return;
+        }
+        let targets = match self.handed_targets.get(&(class, found)) {
+            Some(targets) => Arc::clone(targets),
+            None => {
+                let targets = self.visible_targets(class, found);
+                self.handed_targets.insert((class, found), Arc::clone(&targets));
+                targets
+            }
+        };
+        for &target in targets.iter() {
+            self.call_unknown(site, target, Some(object), EdgeKind::Later);
+        }
+    }
+
+    /// The methods of the application that run when something that sees an object of class `found` as
+    /// one of `class` calls all it can.
+    fn visible_targets(&mut self, class: ClassId, found: ClassId) -> Arc<[MethodId]> {
+        let visible: Vec<MethodId> = self.program.classes()[class]
+            .ancestors
+            .iter()
+            .flat_map(|&above| self.program.classes()[above].methods.iter().copied())
+            .collect();
+        let mut targets = Vec::new();
+        for method in visible {
+            let data = &self.program.methods()[method];
+            if data.is_static() || data.name == self.program.names.known.init {
+                continue;
+            }
+            if let Some(target) = self.program.select_method(found, method)
+                && self.program.role(self.program.methods()[target].class) != Some(Role::Jdk)
+            {
+                targets.push(target);
+            }
+        }
+        targets.into()
+    }
+
+    /// A call of which nothing is known but the receiver.
+    pub(super) fn call_unknown(
+        &mut self,
+        site: SiteId,
+        target: MethodId,
+        object: Option<ObjectId>,
+        kind: EdgeKind,
+    ) {
+        let Some(first) = self.reach(target) else { return };
+        if let Some(object) = object {
+            self.solver.add_id(first, object);
+        }
+        if !self.linked.insert((site, target)) {
+            return;
+        }
+        let Site { caller, statement, .. } = self.sites[site];
+        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        let data = &self.program.methods()[target];
+        let this = usize::from(!data.is_static());
+        let parameters = self.program.names.signature_data(data.signature).parameters.clone();
+        for (index, &ty) in parameters.iter().enumerate() {
+            self.add_unknown(Solver::offset(first, index + this), ty);
+        }
+    }
+}
