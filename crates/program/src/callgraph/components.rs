@@ -67,8 +67,8 @@ mod tests {
                 graph[from].push(to);
                 reaches[from][to] = true;
             }
-            for node in 0..12 {
-                reaches[node][node] = true;
+            for (node, row) in reaches.iter_mut().enumerate() {
+                row[node] = true;
             }
             for middle in 0..12 {
                 for from in 0..12 {
