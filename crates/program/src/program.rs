@@ -191,14 +191,22 @@ impl<'a> Program<'a> {
         match &self.classes[class].origin {
             Origin::File(file) => Some(file.role),
             Origin::Lambda(_) => {
-                // The superclass of a lambda says nothing; its name begins with that of its class.
-                let name = self.names.bytes(self.classes[class].name);
-                let end = name.windows(9).rposition(|window| window == b"$$Lambda$")?;
-                let outer = self.names.find_symbol(&name[..end])?;
-                self.classes[*self.by_name.get(&outer)?].file().map(|file| file.role)
+                self.classes[self.class_around(class)].file().map(|file| file.role)
             }
             Origin::Phantom => None,
         }
+    }
+
+    /// The class whose code has a lambda expression; any other class stands for itself.
+    pub fn class_around(&self, class: ClassId) -> ClassId {
+        if !matches!(self.classes[class].origin, Origin::Lambda(_)) {
+            return class;
+        }
+        // The superclass of a lambda says nothing; its name begins with that of its class.
+        let name = self.names.bytes(self.classes[class].name);
+        let end = name.windows(9).rposition(|window| window == b"$$Lambda$");
+        let outer = end.and_then(|end| self.names.find_symbol(&name[..end]));
+        outer.and_then(|outer| self.by_name.get(&outer).copied()).unwrap_or(class)
     }
 
     /// The name of the source file, if the class says so.

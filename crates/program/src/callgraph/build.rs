@@ -1,15 +1,14 @@
-//! The state of the construction: nodes for everything that can refer to an object, and what happens
-//! when an object arrives somewhere.
+//! The state of the analysis, and its loop: whatever arrives somewhere is told to those who wait for it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
+use unsnarl_entity::{PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::{MemberKind, MethodModel, Models, Treatment};
 
-use super::calls::Selected;
+use super::effects::Deferred;
 use super::entries::EntryPoints;
 use super::library::Knowledge;
 use super::object::{Object, ObjectId};
@@ -18,11 +17,14 @@ use super::{CallGraph, EdgeKind};
 use crate::body::StatementId;
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::names::{Symbol, Type, TypeId};
+use crate::path::Role;
 use crate::program::Program;
 
 entity_id! {
     /// A call, by a statement or by a model on behalf of a statement.
     pub(super) struct SiteId("site");
+    /// A start of a thread in a group that may not exist.
+    pub(super) struct StartId("start");
 }
 
 /// A call.
@@ -34,6 +36,17 @@ pub(super) struct Site {
     pub(super) arguments: SmallVec<[Option<NodeId>; 4]>,
     pub(super) result: Option<NodeId>,
     pub(super) kind: EdgeKind,
+}
+
+/// What a call runs on an object.
+#[derive(Clone, Copy)]
+pub(super) enum Selected {
+    /// A method that is entered, and its first value node.
+    Bytecode(MethodId, NodeId),
+    /// A method that is modelled or opaque.
+    Other(MethodId),
+    /// Nobody knows.
+    None,
 }
 
 /// What happens when an object arrives at a node.
@@ -49,16 +62,37 @@ pub(super) enum Watcher {
     LoadVariable { to: NodeId },
     /// A write of one of the object's fields or elements, nobody knows which.
     StoreVariable { from: NodeId },
+    /// A read of the variable that the handle stands for, in `of` if the handle does not tell.
+    LoadBy { site: SiteId, of: Option<NodeId>, to: NodeId },
+    /// A write of the variable that the handle stands for, in `of` if the handle does not tell.
+    StoreBy { site: SiteId, of: Option<NodeId>, from: NodeId },
     /// A call by a model of the methods with this name and number of arguments.
     Callback { site: SiteId, method: Symbol },
     /// Whatever a library can call on an object that it takes for one of this class.
     Handed { site: SiteId, class: ClassId },
+    /// A thread that is started once its group exists.
+    Begin(StartId),
+    /// A search for the class of this name.
+    ReflectClass { site: SiteId, to: NodeId },
     /// An allocation by reflection.
-    ReflectNew { site: SiteId, to: NodeId },
+    ReflectNew { site: SiteId, arguments: Arguments, to: NodeId },
     /// A search for a member of the class.
     ReflectMember { kind: MemberKind, name: Option<Symbol>, to: NodeId },
+    /// A proxy of an interface.
+    ReflectProxy { site: SiteId, handler: NodeId, to: NodeId },
     /// A call by reflection.
-    ReflectCall { site: SiteId, on: Option<NodeId> },
+    ReflectCall { site: SiteId, on: Option<NodeId>, arguments: Arguments },
+}
+
+/// The arguments of a reflective call.
+#[derive(Clone, Copy)]
+pub(super) enum Arguments {
+    /// Those of the call itself.
+    Own,
+    /// The elements of an array.
+    Elements(NodeId),
+    /// Nobody knows.
+    Unknown,
 }
 
 /// A model by its address: two models may say the same of different methods.
@@ -70,16 +104,21 @@ pub(super) struct Builder<'b, 'a> {
     pub(super) solver: Solver,
     pub(super) graph: CallGraph,
     pub(super) sites: PrimaryMap<SiteId, Site>,
-    pub(super) watchers: PrimaryMap<WatcherId, Watcher>,
+    watchers: PrimaryMap<WatcherId, Watcher>,
+    /// Starts that wait for something to arrive at their group.
+    pub(super) deferred: PrimaryMap<StartId, Option<Deferred<'b>>>,
     /// The first node of a method's values; its parameters come first.
     pub(super) values: FxHashMap<MethodId, NodeId>,
-    pub(super) results: FxHashMap<MethodId, NodeId>,
-    pub(super) fields: FxHashMap<FieldId, NodeId>,
-    pub(super) slots: FxHashMap<(ObjectId, Symbol), NodeId>,
+    results: FxHashMap<MethodId, NodeId>,
+    fields: FxHashMap<FieldId, NodeId>,
+    slots: FxHashMap<(ObjectId, Symbol), NodeId>,
     pub(super) statics: FxHashMap<(Symbol, Symbol), NodeId>,
     pub(super) thrown: NodeId,
+    /// The name for the elements of an array.
     pub(super) element: Symbol,
-    pub(super) pending: VecDeque<MethodId>,
+    /// The name under which models speak of the class object of an object.
+    class_slot: Symbol,
+    pending: VecDeque<MethodId>,
     pub(super) linked: FxHashSet<(SiteId, MethodId)>,
     /// What a method selects on each object, as far as it was asked.
     pub(super) targets: FxHashMap<MethodId, Vec<Option<Selected>>>,
@@ -97,11 +136,14 @@ pub(super) struct Builder<'b, 'a> {
     pub(super) callbacks: FxHashMap<(ClassId, Symbol, usize), Arc<[MethodId]>>,
     /// What opaque code can call on an object that it sees as one of a class.
     pub(super) handed_targets: FxHashMap<(ClassId, ClassId), Arc<[MethodId]>>,
+    /// The calls of handlers that were made.
+    pub(super) proxied: FxHashSet<(SiteId, NodeId)>,
     pub(super) knowledge: FxHashMap<(ClassId, MethodId), Knowledge<'b>>,
     /// Whether a class can start threads.
     pub(super) starters: SecondaryMap<ClassId, Option<bool>>,
     pub(super) treatments: SecondaryMap<ClassId, Option<Treatment>>,
-    pub(super) initialized: FxHashSet<ClassId>,
+    /// The initializers that run when a class is used for the first time.
+    pub(super) initializers: FxHashMap<ClassId, Arc<[MethodId]>>,
 }
 
 pub(super) fn build(
@@ -112,6 +154,7 @@ pub(super) fn build(
     let mut solver = Solver::default();
     let thrown = solver.node();
     let element = program.names.symbol(b"[]");
+    let class_slot = program.names.symbol(b"class");
     let mut builder = Builder {
         program,
         models,
@@ -119,6 +162,7 @@ pub(super) fn build(
         graph: CallGraph::default(),
         sites: PrimaryMap::new(),
         watchers: PrimaryMap::new(),
+        deferred: PrimaryMap::new(),
         values: FxHashMap::default(),
         results: FxHashMap::default(),
         fields: FxHashMap::default(),
@@ -126,6 +170,7 @@ pub(super) fn build(
         statics: FxHashMap::default(),
         thrown,
         element,
+        class_slot,
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
         targets: FxHashMap::default(),
@@ -136,10 +181,11 @@ pub(super) fn build(
         shared: FxHashMap::default(),
         callbacks: FxHashMap::default(),
         handed_targets: FxHashMap::default(),
+        proxied: FxHashSet::default(),
         knowledge: FxHashMap::default(),
         starters: SecondaryMap::new(),
         treatments: SecondaryMap::new(),
-        initialized: FxHashSet::default(),
+        initializers: FxHashMap::default(),
     };
     builder.seed(entries);
     builder.solve();
@@ -202,8 +248,7 @@ impl Builder<'_, '_> {
                     self.solver.flow_filtered(self.program, clients, node, Some(filter));
                 }
             }
-            let statement = StatementId::from_index(0);
-            self.initialize(class, method, statement);
+            self.initialize_for_entry(class, method);
         }
     }
 
@@ -239,9 +284,38 @@ impl Builder<'_, '_> {
         *self.fields.entry(field).or_insert_with(|| solver.node())
     }
 
+    /// Named contents of an object. Where a model names a field of a library class that is analysed, it
+    /// means that field.
     pub(super) fn slot(&mut self, object: ObjectId, slot: Symbol) -> NodeId {
-        let solver = &mut self.solver;
-        *self.slots.entry((object, slot)).or_insert_with(|| solver.node())
+        if let Some(&node) = self.slots.get(&(object, slot)) {
+            return node;
+        }
+        let node = match self.library_field(object, slot) {
+            Some(field) => self.field(field),
+            None => self.solver.node(),
+        };
+        self.slots.insert((object, slot), node);
+        node
+    }
+
+    fn library_field(&mut self, object: ObjectId, name: Symbol) -> Option<FieldId> {
+        let (Object::Instance(class) | Object::Allocated { class, .. }) =
+            self.solver.objects.all[object]
+        else {
+            return None;
+        };
+        let classes: Vec<ClassId> = self.program.superclasses(class).collect();
+        for class in classes {
+            let is_library = self.program.role(class).is_some_and(|role| role != Role::Input);
+            if is_library && self.treatment(class) == Treatment::Analyse {
+                let mut fields = self.program.classes()[class].fields.iter().copied();
+                let found = fields.find(|&field| self.program.fields()[field].name == name);
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
     }
 
     pub(super) fn is_reference(&self, ty: TypeId) -> bool {
@@ -291,6 +365,7 @@ impl Builder<'_, '_> {
     fn arrived_one(&mut self, watcher: Watcher, object: ObjectId) {
         match watcher {
             Watcher::Dispatch { site, method } => self.dispatch(site, method, &[object]),
+            Watcher::Load { slot, to } if slot == self.class_slot => self.load_class(object, to),
             Watcher::Load { slot, to } => {
                 let from = self.slot(object, slot);
                 self.flow(from, to);
@@ -299,51 +374,54 @@ impl Builder<'_, '_> {
                 let to = self.slot(object, slot);
                 self.flow(from, to);
             }
-            Watcher::LoadVariable { to } => self.variable(object, |builder, variable, _| {
-                builder.flow(variable, to);
-            }),
-            Watcher::StoreVariable { from } => {
-                self.variable(object, |builder, variable, filter| {
-                    let filter = filter.map(|ty| builder.solver.objects.filter(ty));
-                    builder.solver.flow_filtered(builder.program, from, variable, filter);
-                })
-            }
-            Watcher::Callback { site, method } => self.callback(site, method, object),
-            Watcher::Handed { site, class } => self.handed(site, class, object),
-            Watcher::ReflectNew { site, to } => self.reflect_new(site, to, object),
-            Watcher::ReflectMember { kind, name, to } => {
-                if let Object::Class(of) = self.solver.objects.all[object] {
-                    self.solver.add(to, Object::Member { kind, of, name });
+            Watcher::LoadVariable { to } => {
+                for (variable, _) in self.variables(object) {
+                    self.flow(variable, to);
                 }
             }
-            Watcher::ReflectCall { site, on } => self.reflect_call(site, on, object),
+            Watcher::StoreVariable { from } => {
+                for (variable, ty) in self.variables(object) {
+                    let filter = ty.map(|ty| self.solver.objects.filter(ty));
+                    self.solver.flow_filtered(self.program, from, variable, filter);
+                }
+            }
+            Watcher::LoadBy { site, of, to } => match self.variables_of_handle(site, object) {
+                Some(variables) => {
+                    variables.into_iter().for_each(|(variable, _)| self.flow(variable, to));
+                }
+                None => self.watch_if_any(of, Watcher::LoadVariable { to }),
+            },
+            Watcher::StoreBy { site, of, from } => match self.variables_of_handle(site, object) {
+                Some(variables) => {
+                    for (variable, ty) in variables {
+                        let filter = ty.map(|ty| self.solver.objects.filter(ty));
+                        self.solver.flow_filtered(self.program, from, variable, filter);
+                    }
+                }
+                None => self.watch_if_any(of, Watcher::StoreVariable { from }),
+            },
+            Watcher::Callback { site, method } => self.callback(site, method, object),
+            Watcher::Handed { site, class } => self.handed(site, class, object),
+            Watcher::Begin(start) => self.begin(start),
+            Watcher::ReflectClass { site, to } => self.reflect_class(site, to, object),
+            Watcher::ReflectNew { site, arguments, to } => {
+                self.reflect_new(site, arguments, to, object);
+            }
+            Watcher::ReflectMember { kind, name, to } => {
+                self.reflect_member(kind, name, to, object);
+            }
+            Watcher::ReflectProxy { site, handler, to } => {
+                self.reflect_proxy(site, handler, to, object);
+            }
+            Watcher::ReflectCall { site, on, arguments } => {
+                self.reflect_call(site, on, arguments, object);
+            }
         }
     }
 
-    /// Visits all variables that a handle on an object may stand for, with their declared types.
-    fn variable(&mut self, object: ObjectId, visit: impl Fn(&mut Self, NodeId, Option<TypeId>)) {
-        let elements = self.slot(object, self.element);
-        visit(self, elements, None);
-        let class = match self.solver.objects.all[object] {
-            Object::Instance(class) | Object::Allocated { class, .. } => class,
-            // A static field is reached through the class object.
-            Object::Class(ty) => match self.program.names.ty(ty) {
-                Type::Class(name) => self.program.class_named(name),
-                _ => return,
-            },
-            _ => return,
-        };
-        let fields: Vec<FieldId> = self
-            .program
-            .superclasses(class)
-            .flat_map(|class| self.program.classes()[class].fields.iter().copied())
-            .collect();
-        for field in fields {
-            let ty = self.program.fields()[field].ty;
-            if self.is_reference(ty) {
-                let node = self.field(field);
-                visit(self, node, Some(ty));
-            }
+    fn watch_if_any(&mut self, node: Option<NodeId>, watcher: Watcher) {
+        if let Some(node) = node {
+            self.watch(node, watcher);
         }
     }
 }

@@ -1,36 +1,27 @@
-//! Calls: what the receiver selects, and what flows there and back.
+//! Where calls lead, by what is known of their receivers, and which classes they initialize.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
 use unsnarl_models::Treatment;
 
-use super::build::{Builder, Site, SiteId, Watcher};
+use super::build::{Builder, Selected, Site, SiteId, Watcher};
 use super::library::Knowledge;
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver};
 use super::{Edge, EdgeKind};
 use crate::body::{InvokeKind, StatementId};
-use crate::class::{ClassId, MethodId};
-use crate::names::{MethodRefId, SignatureId, Type};
+use crate::class::{ClassId, FieldId, MethodId};
+use crate::names::{MethodRefId, Type};
 use crate::path::Role;
 
 /// A call with more targets than this joins the other such calls of its method.
 const MOST_TARGETS: usize = 100;
 
-/// What a call runs on an object.
-#[derive(Clone, Copy)]
-pub(super) enum Selected {
-    /// A method that is entered, and its first value node.
-    Bytecode(MethodId, NodeId),
-    /// A method that is modelled or opaque.
-    Other(MethodId),
-    /// Nobody knows.
-    None,
-}
-
 impl Builder<'_, '_> {
+    /// A call by an instruction.
     pub(super) fn invoke(&mut self, site: SiteId, kind: InvokeKind, reference: MethodRefId) {
         let Some(method) = self.program.resolve_method(reference) else {
             self.graph.gaps.unresolved_calls += 1;
@@ -81,7 +72,7 @@ impl Builder<'_, '_> {
         entered.retain(|&target, _| !self.linked.contains(&(site, target)));
         let count = self.target_counts.entry(site).or_default();
         *count += entered.len();
-        if *count > MOST_TARGETS && self.sites[site].kind == EdgeKind::Call {
+        if *count > MOST_TARGETS && self.may_join(site) {
             self.join_hub(site, method);
             return;
         }
@@ -154,9 +145,28 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Whether a call may go the way of others: what runs in another thread is told for each call.
+    fn may_join(&self, site: SiteId) -> bool {
+        matches!(self.sites[site].kind, EdgeKind::Call | EdgeKind::Callback)
+    }
+
     /// Nobody knows what runs when the method is called on the object.
     fn unknown_receiver(&mut self, site: SiteId, method: MethodId, object: ObjectId) {
-        let Object::Unknown(_) = self.solver.objects.all[object] else { return };
+        match self.solver.objects.all[object] {
+            Object::Unknown(_) => {}
+            // Handles and updaters are members too, of whatever class they are declared to be.
+            Object::Member { .. } => {
+                if self.program.role(self.program.methods()[method].class) == Some(Role::Jdk) {
+                    self.link(site, method, Some(object));
+                }
+                return;
+            }
+            Object::Proxy { .. } => {
+                self.call_handler(site, object);
+                return;
+            }
+            _ => return,
+        }
         // A model may know what is declared only.
         let receiver = self.solver.objects.class(object, self.program);
         if let Knowledge::Model(model) = self.knowledge(receiver, method) {
@@ -213,11 +223,22 @@ impl Builder<'_, '_> {
         }
         let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
         self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        // A model knows the number of arguments that a callback has, but not their types.
+        let is_typed = matches!(kind, EdgeKind::Call | EdgeKind::Target);
+        let data = &self.program.methods()[target];
+        let this = usize::from(!data.is_static());
+        let types = self.program.names.signature_data(data.signature).parameters.clone();
         for (index, argument) in arguments.into_iter().enumerate().skip(usize::from(is_dispatched))
         {
-            if let Some(from) = argument {
-                self.flow(from, Solver::offset(first, index));
-            }
+            let Some(from) = argument else { continue };
+            let ty = index.checked_sub(this).and_then(|index| types.get(index).copied());
+            let filter = match ty {
+                Some(ty) if !is_typed && ty != self.program.names.known.object => {
+                    Some(self.solver.objects.filter(ty))
+                }
+                _ => None,
+            };
+            self.solver.flow_filtered(self.program, from, Solver::offset(first, index), filter);
         }
         if let Some(result) = result {
             let from = self.result_of(target);
@@ -226,7 +247,7 @@ impl Builder<'_, '_> {
     }
 
     /// A call whose target is not entered: it returns something, and may call back later.
-    pub(super) fn opaque(&mut self, site: SiteId, signature: SignatureId) {
+    pub(super) fn opaque(&mut self, site: SiteId, signature: crate::names::SignatureId) {
         let signature = self.program.names.signature_data(signature).clone();
         let Site { arguments, result, .. } = self.sites[site].clone();
         if let (Some(to), Some(ty)) = (result, signature.result) {
@@ -246,9 +267,22 @@ impl Builder<'_, '_> {
 
     /// Opaque code got an object that it takes for one of `class`, and may call what it can see.
     pub(super) fn handed(&mut self, site: SiteId, class: ClassId, object: ObjectId) {
-        let Object::Instance(found) = self.solver.objects.all[object] else { return };
+        let found = match self.solver.objects.all[object] {
+            Object::Instance(found) | Object::Allocated { class: found, .. } => found,
+            Object::Proxy { .. } => {
+                let Site { caller, statement, .. } = self.sites[site];
+                let kind = EdgeKind::Later;
+                let arguments = Default::default();
+                let site =
+                    self.sites.push(Site { caller, statement, arguments, result: None, kind });
+                self.call_handler(site, object);
+                return;
+            }
+            _ => return,
+        };
         if self.treatment(found) != Treatment::Analyse
             || self.program.role(found) == Some(Role::Jdk)
+            || !self.program.may_be(found, class)
         {
             return;
         }
@@ -311,5 +345,75 @@ impl Builder<'_, '_> {
         for (index, &ty) in parameters.iter().enumerate() {
             self.add_unknown(Solver::offset(first, index + this), ty);
         }
+    }
+
+    /// The statement uses a static field.
+    pub(super) fn initialize_of_field(
+        &mut self,
+        field: Option<FieldId>,
+        method: MethodId,
+        statement: StatementId,
+    ) {
+        if let Some(field) = field {
+            self.initialize(self.program.fields()[field].class, method, statement);
+        }
+    }
+
+    /// The statement may be the first to use the class, which runs its initializer and those above.
+    pub(super) fn initialize(&mut self, class: ClassId, caller: MethodId, statement: StatementId) {
+        let inside = self.program.class_around(self.program.methods()[caller].class);
+        for &callee in self.initializers(class).iter() {
+            // The code of a class runs when its own initialization has begun.
+            let initialized = self.program.methods()[callee].class;
+            if !self.program.is_subclass(inside, initialized) {
+                self.run_initializer(callee, caller, statement);
+            }
+        }
+    }
+
+    /// The JVM initializes the class of an entry point.
+    pub(super) fn initialize_for_entry(&mut self, class: ClassId, entry: MethodId) {
+        for &callee in self.initializers(class).iter() {
+            self.run_initializer(callee, entry, StatementId::from_index(0));
+        }
+    }
+
+    fn run_initializer(&mut self, callee: MethodId, caller: MethodId, statement: StatementId) {
+        if self.reach(callee).is_some() {
+            let kind = EdgeKind::ClassInit;
+            self.graph.edges.push(Edge { caller, statement, callee, kind });
+        }
+    }
+
+    /// The initializers that run before a class is used (JVMS 5.5): its own, those of its superclasses,
+    /// and those of interfaces above it that have default methods.
+    fn initializers(&mut self, class: ClassId) -> Arc<[MethodId]> {
+        if let Some(initializers) = self.initializers.get(&class) {
+            return Arc::clone(initializers);
+        }
+        let mut classes: Vec<ClassId> = self.program.superclasses(class).collect();
+        if !self.program.classes()[class].is_interface() {
+            let above = self.program.classes()[class].ancestors.iter().copied();
+            classes.extend(above.filter(|&above| self.has_default_method(above)));
+        }
+        let name = self.program.names.known.class_init;
+        let descriptor = self.program.names.symbol(b"()V");
+        let mut initializers = Vec::new();
+        for class in classes {
+            if self.treatment(class) == Treatment::Analyse {
+                initializers.extend(self.program.declared_method(class, name, descriptor));
+            }
+        }
+        let initializers: Arc<[MethodId]> = initializers.into();
+        self.initializers.insert(class, Arc::clone(&initializers));
+        initializers
+    }
+
+    fn has_default_method(&self, class: ClassId) -> bool {
+        let data = &self.program.classes()[class];
+        data.is_interface()
+            && data.methods.iter().any(|&method| {
+                self.program.methods()[method].access & (flags::ABSTRACT | flags::STATIC) == 0
+            })
     }
 }

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
+use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
-use unsnarl_models::{Call, Effect, MethodModel, Place, Reflect};
+use unsnarl_models::{Call, Effect, MethodModel, Place};
 
-use super::build::{Builder, Site, SiteId, Watcher};
+use super::build::{Builder, Site, SiteId, StartId, Watcher};
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver};
 use super::{Edge, EdgeKind, Start};
-use crate::body::{Constant, Operation, StatementId};
+use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::names::{Symbol, Type};
 
@@ -63,8 +64,13 @@ impl<'b> Builder<'b, '_> {
             {
                 self.share(context);
             }
-            Effect::Start { call, kind, .. } => {
-                self.call(context, call, EdgeKind::Start(Start(*kind)));
+            Effect::Start { call, kind, groups, .. } => {
+                let kind = EdgeKind::Start(Start(*kind));
+                if !groups.is_empty() && groups.iter().all(may_be_empty) {
+                    self.defer(context, Deferred { context: *context, call, kind }, groups);
+                } else {
+                    self.call(context, call, kind);
+                }
             }
             Effect::Call(call) => {
                 let kind = self.callback_kind(context.site);
@@ -93,6 +99,23 @@ impl<'b> Builder<'b, '_> {
             | Effect::Serial(_)
             | Effect::Read { .. }
             | Effect::Write { .. } => {}
+        }
+    }
+
+    /// A start in a group that is empty starts nothing: it waits until something arrives there.
+    fn defer(&mut self, context: &Modelled<'b>, start: Deferred<'b>, groups: &[Place]) {
+        let start = self.deferred.push(Some(start));
+        for group in groups {
+            if let Some(group) = self.read_place(context, group) {
+                self.watch(group, Watcher::Begin(start));
+            }
+        }
+    }
+
+    /// The group of a start exists.
+    pub(super) fn begin(&mut self, start: StartId) {
+        if let Some(Deferred { mut context, call, kind }) = self.deferred[start].take() {
+            self.call(&mut context, call, kind);
         }
     }
 
@@ -171,7 +194,7 @@ impl<'b> Builder<'b, '_> {
     // Places.
 
     /// A node with what the place may refer to.
-    fn read_place(&mut self, context: &Modelled<'_>, place: &Place) -> Option<NodeId> {
+    pub(super) fn read_place(&mut self, context: &Modelled<'_>, place: &Place) -> Option<NodeId> {
         match place {
             Place::This => Some(context.this),
             Place::Argument(index) => self.argument(context, usize::from(*index)),
@@ -195,6 +218,10 @@ impl<'b> Builder<'b, '_> {
                         let object = self.allocated(class, caller, statement);
                         self.solver.add(node, object);
                     }
+                    Type::Array(element) if self.is_reference(element) => {
+                        let Site { caller: method, statement, .. } = self.sites[context.site];
+                        self.solver.add(node, Object::LibraryArray { method, statement });
+                    }
                     _ => self.solver.add(node, Object::Array(ty)),
                 }
                 Some(node)
@@ -210,15 +237,18 @@ impl<'b> Builder<'b, '_> {
                     let slot = self.program.names.symbol(slot);
                     return self.read_contents(context, object, slot);
                 }
-                let base = self.read_place(context, object)?;
+                let (site, of) = (context.site, self.read_place(context, object));
                 let to = self.solver.node();
-                self.watch(base, Watcher::LoadVariable { to });
+                match self.read_place(context, selector) {
+                    Some(handle) => self.watch(handle, Watcher::LoadBy { site, of, to }),
+                    None => self.watch(of?, Watcher::LoadVariable { to }),
+                }
                 Some(to)
             }
         }
     }
 
-    fn read_contents(
+    pub(super) fn read_contents(
         &mut self,
         context: &Modelled<'_>,
         object: &Place,
@@ -231,7 +261,7 @@ impl<'b> Builder<'b, '_> {
     }
 
     /// Lets what is in `from` flow to the place.
-    fn write_place(&mut self, context: &mut Modelled<'b>, place: &Place, from: NodeId) {
+    pub(super) fn write_place(&mut self, context: &mut Modelled<'b>, place: &Place, from: NodeId) {
         match place {
             Place::Slot(object, slot) => {
                 let slot = self.program.names.symbol(slot.as_bytes());
@@ -242,8 +272,13 @@ impl<'b> Builder<'b, '_> {
                 if let Some(slot) = per_selector_slot(selector) {
                     let slot = self.program.names.symbol(slot);
                     self.write_contents(context, object, slot, from);
-                } else if let Some(base) = self.read_place(context, object) {
-                    self.watch(base, Watcher::StoreVariable { from });
+                    return;
+                }
+                let (site, of) = (context.site, self.read_place(context, object));
+                match (self.read_place(context, selector), of) {
+                    (Some(handle), _) => self.watch(handle, Watcher::StoreBy { site, of, from }),
+                    (None, Some(of)) => self.watch(of, Watcher::StoreVariable { from }),
+                    (None, None) => {}
                 }
             }
             place => {
@@ -267,11 +302,18 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
+    /// A place that exists once. What it refers to at first is something of the class it belongs to.
     fn static_place(&mut self, class: &str, name: &str) -> NodeId {
         let names = &mut self.program.names;
         let key = (names.symbol(class.as_bytes()), names.symbol(name.as_bytes()));
-        let solver = &mut self.solver;
-        *self.statics.entry(key).or_insert_with(|| solver.node())
+        if let Some(&node) = self.statics.get(&key) {
+            return node;
+        }
+        let node = self.solver.node();
+        self.statics.insert(key, node);
+        let class = self.program.class_named(key.0);
+        self.solver.add(node, Object::Unknown(class));
+        node
     }
 
     /// The node of an argument, counted without the receiver.
@@ -296,7 +338,29 @@ impl<'b> Builder<'b, '_> {
         let Site { caller, statement, .. } = self.sites[context.site];
         let site = self.sites.push(Site { caller, statement, arguments, result, kind });
         let method = self.program.names.symbol(call.method.as_bytes());
-        self.watch(receiver, Watcher::Callback { site, method });
+        self.watch_callback(receiver, site, method);
+    }
+
+    /// Calls the methods of a name on what arrives at the receiver.
+    pub(super) fn watch_callback(&mut self, receiver: NodeId, site: SiteId, name: Symbol) {
+        let count = self.sites[site].arguments.len() - 1;
+        let watcher = match self.method_of_object(name, count) {
+            Some(method) => Watcher::Dispatch { site, method },
+            None => Watcher::Callback { site, method: name },
+        };
+        self.watch(receiver, watcher);
+    }
+
+    /// The method that every object has: `toString`, `hashCode` or `equals`.
+    fn method_of_object(&mut self, name: Symbol, count: usize) -> Option<MethodId> {
+        let object = self.program.class_of_type(self.program.names.known.object)?;
+        let mut methods = self.program.classes()[object].methods.iter().copied();
+        methods.find(|&method| {
+            let data = &self.program.methods()[method];
+            data.name == name
+                && data.access & (flags::FINAL | flags::STATIC) == 0
+                && self.program.names.signature_data(data.signature).parameters.len() == count
+        })
     }
 
     /// A model calls the methods of this name on an object.
@@ -346,155 +410,20 @@ impl<'b> Builder<'b, '_> {
             }
         }
     }
+}
 
-    // Reflection.
-
-    fn reflect(&mut self, context: &mut Modelled<'b>, reflect: &Reflect) {
-        let to_node = |builder: &mut Self, context: &mut Modelled<'b>, to: &Place| {
-            let node = builder.solver.node();
-            builder.write_place(context, to, node);
-            node
-        };
-        match reflect {
-            Reflect::Class { name, to } => {
-                let node = to_node(self, context, to);
-                let named = self.constant_string(context, name).and_then(|name| {
-                    let internal: Vec<u8> =
-                        name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect();
-                    self.program.find_class(&internal)
-                });
-                match named {
-                    Some(class) => {
-                        let name = self.program.classes()[class].name;
-                        let ty = self.program.names.type_id(Type::Class(name));
-                        self.solver.add(node, Object::Class(ty));
-                        let Site { caller, statement, .. } = self.sites[context.site];
-                        self.initialize(class, caller, statement);
-                    }
-                    None => self.add_unknown(node, self.program.names.known.class),
-                }
-            }
-            Reflect::Member { kind, class, name, to } => {
-                let node = to_node(self, context, to);
-                let name = name.as_ref().and_then(|name| self.constant_string(context, name));
-                let name = name.map(|name| self.program.names.symbol(&name));
-                if let Some(class) = self.read_place(context, class) {
-                    self.watch(class, Watcher::ReflectMember { kind: *kind, name, to: node });
-                }
-            }
-            Reflect::New { what, to, .. } => {
-                let node = to_node(self, context, to);
-                if let Some(what) = self.read_place(context, what) {
-                    self.watch(what, Watcher::ReflectNew { site: context.site, to: node });
-                }
-            }
-            Reflect::Call { what, on, to, .. } => {
-                let node = to_node(self, context, to);
-                let on = on.as_ref().and_then(|on| self.read_place(context, on));
-                let Site { caller, statement, .. } = self.sites[context.site];
-                let site = self.sites.push(Site {
-                    caller,
-                    statement,
-                    arguments: smallvec![],
-                    result: Some(node),
-                    kind: EdgeKind::Reflection,
-                });
-                if let Some(what) = self.read_place(context, what) {
-                    self.watch(what, Watcher::ReflectCall { site, on });
-                }
-            }
-            Reflect::Proxy { handler, to, .. } => {
-                let node = to_node(self, context, to);
-                self.add_unknown(node, self.program.names.known.object);
-                let call = Call {
-                    receiver: handler.clone(),
-                    method: "invoke".into(),
-                    arguments: vec![Place::Unknown, Place::Unknown, Place::Unknown],
-                    result: None,
-                };
-                self.call(context, &call, EdgeKind::Later);
-            }
-        }
-    }
-
-    pub(super) fn reflect_new(&mut self, site: SiteId, to: NodeId, object: ObjectId) {
-        let of = match self.solver.objects.all[object] {
-            Object::Class(of) | Object::Member { of, .. } => of,
-            _ => {
-                self.graph.gaps.unknown_reflection += 1;
-                self.add_unknown(to, self.program.names.known.object);
-                return;
-            }
-        };
-        let Type::Class(name) = self.program.names.ty(of) else { return };
-        let class = self.program.class_named(name);
-        if !self.program.classes()[class].is_concrete() {
-            return;
-        }
-        let instance = self.solver.object(Object::Instance(class));
-        self.solver.add_id(to, instance);
-        let Site { caller, statement, .. } = self.sites[site];
-        self.initialize(class, caller, statement);
-        let is_class = matches!(self.solver.objects.all[object], Object::Class(_));
-        for method in self.program.classes()[class].methods.clone() {
-            let data = &self.program.methods()[method];
-            let signature = self.program.names.signature_data(data.signature);
-            // `Class.newInstance` takes no arguments; a `Constructor` may be any.
-            let fits = !is_class || signature.parameters.is_empty();
-            if data.name == self.program.names.known.init && fits {
-                self.call_unknown(site, method, Some(instance), EdgeKind::Reflection);
-            }
-        }
-    }
-
-    pub(super) fn reflect_call(&mut self, site: SiteId, on: Option<NodeId>, object: ObjectId) {
-        let Object::Member { of, name: Some(name), .. } = self.solver.objects.all[object] else {
-            self.graph.gaps.unknown_reflection += 1;
-            if let Some(result) = self.sites[site].result {
-                self.add_unknown(result, self.program.names.known.object);
-            }
-            return;
-        };
-        let Some(class) = self.program.class_of_type(of) else { return };
-        let ancestors = self.program.classes()[class].ancestors.clone();
-        for above in ancestors {
-            for method in self.program.classes()[above].methods.clone() {
-                if self.program.methods()[method].name != name {
-                    continue;
-                }
-                self.call_unknown(site, method, None, EdgeKind::Reflection);
-                let (Some(first), Some(on)) = (self.entered(method), on) else { continue };
-                if !self.program.methods()[method].is_static() {
-                    let filter = self.solver.objects.filter(of);
-                    self.solver.flow_filtered(self.program, on, first, Some(filter));
-                }
-            }
-        }
-    }
-
-    /// The text of a string argument, if it is a constant.
-    fn constant_string(&mut self, context: &Modelled<'_>, place: &Place) -> Option<Vec<u8>> {
-        let Place::Argument(index) = place else { return None };
-        let Site { caller, statement, .. } = self.sites[context.site];
-        let body = self.program.body(caller)?;
-        let Operation::Invoke { arguments, .. } = &body.statements[statement].operation else {
-            return None;
-        };
-        let this = usize::from(!self.program.methods()[context.method].is_static());
-        let value = *arguments.get(usize::from(*index) + this)?;
-        match body.definition(value).operation {
-            Operation::Constant(Constant::String(text)) => {
-                Some(self.program.names.bytes(text).to_vec())
-            }
-            _ => None,
-        }
-    }
+/// A start that waits for its group to exist.
+pub(super) struct Deferred<'m> {
+    context: Modelled<'m>,
+    call: &'m Call,
+    kind: EdgeKind,
 }
 
 /// A call of a modelled method.
-struct Modelled<'m> {
-    site: SiteId,
-    method: MethodId,
+#[derive(Clone, Copy)]
+pub(super) struct Modelled<'m> {
+    pub(super) site: SiteId,
+    pub(super) method: MethodId,
     model: &'m MethodModel,
     this: NodeId,
     /// Whether an effect said what the method returns.
@@ -509,6 +438,11 @@ fn is_contents(place: &Place) -> bool {
         place,
         Place::Slot(..) | Place::Element(_) | Place::Static { .. } | Place::Variable { .. }
     )
+}
+
+/// Whether there may be nothing in a place: a slot that nobody filled.
+fn may_be_empty(place: &Place) -> bool {
+    is_contents(place) && !matches!(place, Place::Static { .. })
 }
 
 /// Variables that belong to something else than a field: the copy of a thread-local of each thread.

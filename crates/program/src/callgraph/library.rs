@@ -106,17 +106,15 @@ impl<'b> Builder<'b, '_> {
         }
     }
 
-    /// Whether a library class has a model, of its own or from above, that starts threads.
+    /// Whether a class has a model, of its own or from above, that starts threads.
     fn is_starter(&self, class: ClassId) -> bool {
-        self.program.role(class) != Some(Role::Input)
-            && self.program.classes()[class].ancestors.iter().any(|&above| {
-                let name = self.program.names.bytes(self.program.classes()[above].name);
-                let mut methods =
-                    self.models.methods_of(name).into_iter().flat_map(|c| c.methods());
-                methods.any(|(_, _, model)| {
-                    model.effects.iter().any(|effect| matches!(effect, Effect::Start { .. }))
-                })
+        self.program.classes()[class].ancestors.iter().any(|&above| {
+            let name = self.program.names.bytes(self.program.classes()[above].name);
+            let mut methods = self.models.methods_of(name).into_iter().flat_map(|c| c.methods());
+            methods.any(|(_, _, model)| {
+                model.effects.iter().any(|effect| matches!(effect, Effect::Start { .. }))
             })
+        })
     }
 
     /// How the code of a class is treated; classes of the application are always analysed.

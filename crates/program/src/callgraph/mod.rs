@@ -23,6 +23,7 @@ mod effects;
 mod entries;
 mod library;
 mod object;
+mod reflection;
 mod solver;
 mod statements;
 
@@ -79,7 +80,7 @@ pub enum EdgeKind {
     Dispatch,
     /// Not by the caller's body, but by every call that has an edge [`EdgeKind::Dispatch`] to it.
     Target,
-    /// As the initializer of a class that the statement uses for the first time.
+    /// As the initializer of a class that the statement may be the first to use.
     ClassInit,
     /// By a library method that the statement calls, before that returns.
     Callback,
@@ -189,7 +190,8 @@ impl CallGraph {
             .map(|edge| (edge.caller, edge.statement))
             .collect();
         self.edges.retain(|edge| {
-            edge.kind != EdgeKind::Call || !joined.contains(&(edge.caller, edge.statement))
+            !matches!(edge.kind, EdgeKind::Call | EdgeKind::Callback)
+                || !joined.contains(&(edge.caller, edge.statement))
         });
         self.positions = self.methods.iter().copied().zip(0..).collect();
         // A method has two nodes here: itself, and where calls with very many targets meet.

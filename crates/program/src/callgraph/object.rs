@@ -7,6 +7,7 @@ use unsnarl_models::MemberKind;
 use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::names::{Symbol, Type, TypeId};
+use crate::path::Role;
 use crate::program::Program;
 
 entity_id! {
@@ -33,6 +34,25 @@ pub enum Object {
     },
     /// The arrays of exactly this type.
     Array(TypeId),
+    /// The arrays of references that a library makes on behalf of one statement. Nobody knows their
+    /// exact type.
+    LibraryArray {
+        /// The method with the statement.
+        method: MethodId,
+        /// The statement.
+        statement: StatementId,
+    },
+    /// The constant string that names a class of the program.
+    ClassName(Symbol),
+    /// The objects of an interface that one statement makes, whose calls go to an `InvocationHandler`.
+    Proxy {
+        /// The interface.
+        interface: ClassId,
+        /// The method with the statement.
+        method: MethodId,
+        /// The statement.
+        statement: StatementId,
+    },
     /// The `Class` object of a type.
     Class(TypeId),
     /// A member that was looked up by reflection; any name if the name is not known.
@@ -217,13 +237,20 @@ impl Objects {
 
     /// The class whose methods an object has.
     pub(super) fn class(&self, object: ObjectId, program: &mut Program<'_>) -> ClassId {
-        match self.all[object] {
+        self.class_of(self.all[object], program)
+    }
+
+    pub(super) fn class_of(&self, object: Object, program: &mut Program<'_>) -> ClassId {
+        match object {
             Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
                 class
             }
             other => {
                 let name: &[u8] = match other {
-                    Object::Array(_) => b"java/lang/Object",
+                    Object::Array(_) | Object::LibraryArray { .. } | Object::Proxy { .. } => {
+                        b"java/lang/Object"
+                    }
+                    Object::ClassName(_) => b"java/lang/String",
                     Object::Class(_) => b"java/lang/Class",
                     Object::Member { kind: MemberKind::Field, .. } => b"java/lang/reflect/Field",
                     Object::Member { kind: MemberKind::Method, .. } => b"java/lang/reflect/Method",
@@ -259,11 +286,29 @@ fn passes(program: &mut Program<'_>, object: Object, ty: TypeId) -> bool {
             },
             _ => false,
         },
-        (Object::Array(_), Type::Class(name)) => {
+        (Object::LibraryArray { .. }, Type::Array(element)) => program.names.is_reference(element),
+        (Object::ClassName(_), Type::Class(name)) => {
+            let string = program.class_of_type(program.names.known.string);
+            let above = program.class_named(name);
+            string.is_some_and(|string| program.may_be(string, above))
+        }
+        (Object::Proxy { interface, .. }, Type::Class(name)) => {
+            let above = program.class_named(name);
+            program.may_be(interface, above)
+        }
+        (Object::Array(_) | Object::LibraryArray { .. }, Type::Class(name)) => {
             matches!(program.names.bytes(name), b"java/lang/Cloneable" | b"java/io/Serializable")
         }
-        // Reflective objects are final and hardly ever narrowed by mistake.
-        (Object::Class(_) | Object::Member { .. }, Type::Class(_)) => true,
+        (Object::Class(_), Type::Class(name)) => {
+            let class = program.class_of_type(program.names.known.class);
+            let above = program.class_named(name);
+            class.is_some_and(|class| program.is_subclass(class, above))
+        }
+        // Handles and updaters stand for members too, whatever class of the JDK they have.
+        (Object::Member { .. }, Type::Class(name)) => {
+            let above = program.class_named(name);
+            program.role(above) == Some(Role::Jdk)
+        }
         _ => false,
     }
 }

@@ -1,19 +1,22 @@
-//! The assignments of the bodies that are reached.
+//! What the statements of a body move where.
 
 use std::sync::Arc;
 
+use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
 use unsnarl_models::Treatment;
 
+use super::EdgeKind;
 use super::build::{Builder, Site, Watcher};
 use super::object::Object;
 use super::solver::{NodeId, Solver};
-use super::{Edge, EdgeKind};
 use crate::body::{Body, Constant, Operation, PureKind, Statement, StatementId, Value};
-use crate::class::{ClassId, FieldId, MethodId};
-use crate::names::{Type, TypeId};
+use crate::class::MethodId;
+use crate::names::{Symbol, Type, TypeId};
+use crate::path::Role;
 
 impl Builder<'_, '_> {
+    /// Brings in the assignments and calls of a method that was reached.
     pub(super) fn enter(&mut self, method: MethodId) {
         let body = self.program.body(method).expect("only methods with a body are reached");
         let first = self.values[&method];
@@ -57,13 +60,28 @@ impl Builder<'_, '_> {
                 match *constant {
                     Constant::Null => {}
                     Constant::Class(ty) => self.solver.add(to, Object::Class(ty)),
+                    Constant::String(text) if self.names_a_class(text) => {
+                        self.solver.add(to, Object::ClassName(text));
+                    }
                     _ => self.add_unknown(to, ty),
                 }
             }
-            Operation::Pure { kind, .. } => {
+            Operation::Pure { kind, operands } => {
+                match *kind {
+                    PureKind::Concatenate => {
+                        let shown = operands.iter().map(|&value| (value, body.values[value].ty));
+                        for (value, ty) in shown {
+                            if self.is_reference(ty) && ty != known.string {
+                                self.call_by_name(method, id, &[node(value)], b"toString");
+                            }
+                        }
+                    }
+                    PureKind::RecordMethod(name) => self.call_on_components(method, id, name),
+                    PureKind::TypeSwitch => {}
+                }
                 let Some((to, ty)) = reference else { return };
-                let ty = if *kind == PureKind::Concatenate { known.string } else { ty };
-                self.add_unknown(to, ty);
+                let is_text = *kind == PureKind::Concatenate;
+                self.add_unknown(to, if is_text { known.string } else { ty });
             }
             Operation::GetField { field, .. } | Operation::GetStatic { field } => {
                 let resolved = self.program.resolve_field(*field);
@@ -162,35 +180,55 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn initialize_of_field(
-        &mut self,
-        field: Option<FieldId>,
-        method: MethodId,
-        statement: StatementId,
-    ) {
-        if let Some(field) = field {
-            self.initialize(self.program.fields()[field].class, method, statement);
+    /// What the methods that a record has by itself do with its components.
+    fn call_on_components(&mut self, method: MethodId, id: StatementId, name: Symbol) {
+        let class = self.program.methods()[method].class;
+        let name = self.program.names.bytes(name).to_vec();
+        for field in self.program.classes()[class].fields.clone() {
+            let data = &self.program.fields()[field];
+            if data.access & flags::STATIC == 0 && self.is_reference(data.ty) {
+                let component = self.field(field);
+                let both = [component, component];
+                let count = if name == b"equals" { 2 } else { 1 };
+                self.call_by_name(method, id, &both[..count], &name);
+            }
         }
     }
 
-    /// The statement may be the first to use the class, which runs its initializer and those above.
-    pub(super) fn initialize(&mut self, class: ClassId, caller: MethodId, statement: StatementId) {
-        let chain: Vec<ClassId> = self.program.superclasses(class).collect();
-        let name = self.program.names.known.class_init;
-        let descriptor = self.program.names.symbol(b"()V");
-        for class in chain {
-            if !self.initialized.insert(class) {
-                break;
-            }
-            if self.treatment(class) != Treatment::Analyse {
-                continue;
-            }
-            if let Some(callee) = self.program.declared_method(class, name, descriptor)
-                && self.reach(callee).is_some()
-            {
-                let kind = EdgeKind::ClassInit;
-                self.graph.edges.push(Edge { caller, statement, callee, kind });
-            }
-        }
+    /// A call that the statement makes without saying so.
+    fn call_by_name(
+        &mut self,
+        method: MethodId,
+        statement: StatementId,
+        arguments: &[NodeId],
+        name: &[u8],
+    ) {
+        let site = self.sites.push(Site {
+            caller: method,
+            statement,
+            arguments: arguments.iter().copied().map(Some).collect(),
+            result: None,
+            kind: EdgeKind::Callback,
+        });
+        let name = self.program.names.symbol(name);
+        self.watch_callback(arguments[0], site, name);
     }
+
+    /// Whether a text is the name of a class outside the JDK. Where such a text goes, reflection may
+    /// look for the class.
+    fn names_a_class(&mut self, text: Symbol) -> bool {
+        let text = self.program.names.bytes(text);
+        let is_name = |&byte: &u8| byte.is_ascii_alphanumeric() || b"._$".contains(&byte);
+        if text.is_empty() || !text.iter().all(is_name) {
+            return false;
+        }
+        let internal = internal_name(text);
+        let path = self.program.path();
+        path.find(&internal).is_some_and(|entry| path.role(entry) != Role::Jdk)
+    }
+}
+
+/// `a/b/C` for `a.b.C`.
+pub(super) fn internal_name(name: &[u8]) -> Vec<u8> {
+    name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect()
 }
