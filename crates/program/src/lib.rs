@@ -6,6 +6,7 @@ pub mod callgraph;
 pub mod check;
 mod class;
 mod display;
+pub mod heap;
 mod hierarchy;
 mod lambda;
 pub mod lower;
