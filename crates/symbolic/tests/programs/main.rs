@@ -131,10 +131,36 @@ impl Analysed<'_, '_> {
         verdicts.iter().any(|(.., verdict)| *verdict == Verdict::Ordered(order))
     }
 
+    /// All that is known about the accesses to a variable, for messages.
+    fn describe(&self, variable: &str) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .events(variable)
+            .into_iter()
+            .map(|id| {
+                let event = &self.execution.events[id];
+                format!(
+                    "{id} line {} {:?} {:?} by {} of {:?} fresh {} this {} guards {:?}",
+                    self.line(id),
+                    event.kind,
+                    event.accessed,
+                    self.execution.thread_name(&self.program, event.thread),
+                    event.objects,
+                    event.is_fresh,
+                    event.is_through_this,
+                    event.guards
+                )
+            })
+            .collect();
+        lines.extend(self.verdicts(variable).into_iter().map(|verdict| format!("{verdict:?}")));
+        lines
+    }
+
     fn thread_names(&self) -> Vec<String> {
         let threads = self.execution.heap.origins.keys();
         threads.map(|thread| self.execution.thread_name(&self.program, thread)).collect()
     }
 }
 
+mod locks;
+mod order;
 mod races;
