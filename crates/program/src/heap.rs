@@ -84,6 +84,9 @@ pub enum OriginKind {
     Main,
     /// Runs class initializers.
     Init,
+    /// No thread, but any of them: of a large program, methods and objects that are far from where threads
+    /// begin are not told apart by thread.
+    Mixed,
     /// Any number of clients of a library, in parallel.
     Client,
     /// Was started.

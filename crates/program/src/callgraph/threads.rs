@@ -1,5 +1,5 @@
 //! The abstract threads that the heap analysis tells apart (seed 000, section 3.2): the one that begins
-//! by itself, the one of class initializers, and one for each statement that starts something on a
+//! by itself, the one of class initializers, the mixture of all, and one for each statement that starts something on a
 //! certain object.
 
 use rustc_hash::FxHashMap;
@@ -42,7 +42,7 @@ impl Threads<'_> {
 
     pub(super) fn new() -> Self {
         let mut all = PrimaryMap::new();
-        for kind in [OriginKind::Main, OriginKind::Init] {
+        for kind in [OriginKind::Main, OriginKind::Init, OriginKind::Mixed] {
             all.push(Origin { kind, entries: Vec::new(), start: None, receiver: None });
         }
         Self { all, keys: FxHashMap::default(), effects: FxHashMap::default(), is_widened: false }
@@ -51,6 +51,11 @@ impl Threads<'_> {
     /// The thread of class initializers.
     pub(super) fn init() -> OriginId {
         OriginId::from_index(1)
+    }
+
+    /// Stands for any thread, where threads are not told apart any more.
+    pub(super) fn mixed() -> OriginId {
+        OriginId::from_index(2)
     }
 }
 
