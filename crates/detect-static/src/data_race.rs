@@ -105,7 +105,7 @@ impl<'r, 'm> Race<'r, 'm> {
         finding.reasons = reasons::reasons(self);
         finding.hint = Some(hint::hint(self));
         let is_harmless = self.class == ConflictClass::NoRead
-            || reasons::same_constant(self).is_some()
+            || reasons::is_same_constant(self)
             || matches!(self.conflicting.kind, VariableKind::Elements(_));
         if is_harmless {
             finding.severity = Severity::Warning;
@@ -257,7 +257,9 @@ fn classify(
     events: &[EventId],
 ) -> ConflictClass {
     let kind = |&event: &EventId| describe.event(event).kind;
-    if events.iter().all(|event| kind(event) == AccessKind::Write) {
+    // Who changes a collection reads it too.
+    let is_inside = matches!(conflicting.kind, VariableKind::Contents(_));
+    if !is_inside && events.iter().all(|event| kind(event) == AccessKind::Write) {
         return ConflictClass::NoRead;
     }
     if !common_locks(describe, events).is_empty() {

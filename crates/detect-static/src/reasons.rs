@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Heuristic, Reason};
 use unsnarl_models::LockMode;
-use unsnarl_program::body::Constant;
 use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 use unsnarl_symbolic::{AccessKind, Event, EventId, Guard, PathStep};
 
 use crate::code;
-use crate::conflict::VariableKind;
+use crate::conflict::{VariableKind, is_candidate};
 use crate::data_race::{ConflictClass, Race};
 use crate::describe::{Describe, counted};
 
@@ -51,7 +50,7 @@ static NO_READ: Heuristic = Heuristic {
 static SAME_CONSTANT: Heuristic = Heuristic {
     name: "same-constant-written",
     effect: Effect::lowers(2),
-    sentence: "all writes store the same constant",
+    sentence: "all writes store the constant that is there from the beginning",
 };
 static LOST_UPDATE: Heuristic = Heuristic {
     name: "lost-update",
@@ -161,7 +160,7 @@ fn locking(race: &Race<'_, '_>) -> Vec<Reason> {
 /// What the values say.
 fn values(race: &Race<'_, '_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    if same_constant(race).is_some() {
+    if is_same_constant(race) {
         reasons.push(SAME_CONSTANT.holds());
     }
     if is_update(race) {
@@ -257,19 +256,23 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     Some(INDEPENDENT_THREADS.holds_because(sentence))
 }
 
-/// The constant that all conflicting writes store.
-pub(crate) fn same_constant(race: &Race<'_, '_>) -> Option<Constant> {
-    if !matches!(race.conflicting.kind, VariableKind::Field(_)) {
-        return None;
-    }
+/// Whether the writes never change the value: all store the same constant, which the variable has from
+/// the beginning.
+pub(crate) fn is_same_constant(race: &Race<'_, '_>) -> bool {
+    let VariableKind::Field(field) = race.conflicting.kind else { return false };
+    let describe = race.describe;
     let constant = |event: &Event| {
-        let heap = &race.describe.execution.heap;
-        let body = code::body(race.describe.program, heap, event.instance)?;
+        let body = code::body(describe.program, &describe.execution.heap, event.instance)?;
         code::stored_constant(body, event.statement)
     };
-    let mut writes = race.writes();
-    let first = constant(writes.next()?)?;
-    writes.all(|event| constant(event) == Some(first)).then_some(first)
+    let mut writes = describe.writes_of(field).iter().map(|&id| describe.event(id));
+    let Some(first) = writes.next() else { return false };
+    let value = constant(first);
+    let is_initial =
+        |event: &Event| event.writes_default || !is_candidate(describe.execution, event);
+    value.is_some()
+        && (is_initial(first) || writes.clone().any(is_initial))
+        && writes.all(|event| constant(event) == value)
 }
 
 /// Whether a conflicting write computes the new value from the old one.
