@@ -216,12 +216,16 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     let starter = |thread: OriginId| {
         started(thread).map(|start| describe.execution.heap.instances[start.instance].origin)
     };
-    let at = |thread: OriginId| match started(thread) {
-        Some(start) => {
-            let method = describe.method_of(start.instance);
-            format!(" (started at {})", describe.place_of(method, start.statement))
+    // Where a thread is started, unless its name says so.
+    let at = |thread: OriginId| {
+        let place = started(thread)
+            .map(|start| describe.place_of(describe.method_of(start.instance), start.statement));
+        match place {
+            Some(place) if !describe.thread(thread).ends_with(&place) => {
+                format!(" (started at {place})")
+            }
+            _ => String::new(),
         }
-        None => String::new(),
     };
     if first == second {
         if origins[first].kind == OriginKind::Client {
@@ -275,22 +279,33 @@ pub(crate) fn is_same_constant(race: &Race<'_, '_>) -> bool {
         && writes.all(|event| constant(event) == value)
 }
 
-/// Whether a conflicting write computes the new value from the old one.
+/// Whether an update gets lost: two writes conflict, and one computes the new value from the old one.
 pub(crate) fn is_update(race: &Race<'_, '_>) -> bool {
-    let program = race.describe.program;
-    race.writes().any(|event| {
+    conflicting_writes(race).any(|event| {
+        let program = race.describe.program;
         code::body(program, &race.describe.execution.heap, event.instance)
             .is_some_and(|body| code::is_update(&program.names, body, event.statement))
     })
 }
 
-/// Whether a conflicting write is in a method that tests the variable.
+/// Whether two writes conflict, and one is in a method that tests the variable.
 pub(crate) fn is_tested(race: &Race<'_, '_>) -> bool {
-    let program = race.describe.program;
-    race.writes().any(|event| {
+    conflicting_writes(race).any(|event| {
+        let program = race.describe.program;
         code::body(program, &race.describe.execution.heap, event.instance)
             .is_some_and(|body| code::is_tested(&program.names, body, event.statement))
     })
+}
+
+/// The writes that conflict with a write.
+fn conflicting_writes<'r>(race: &Race<'r, '_>) -> impl Iterator<Item = &'r Event> {
+    let describe = race.describe;
+    let writes = race
+        .conflicting
+        .pairs
+        .iter()
+        .map(|pair| [describe.event(pair.write), describe.event(pair.other)]);
+    writes.filter(|[_, other]| other.kind == AccessKind::Write).flatten()
 }
 
 /// The lock that most accesses hold.
