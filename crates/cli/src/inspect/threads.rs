@@ -6,8 +6,7 @@ use anstyle::Style;
 use serde::Serialize;
 
 use super::dot::Graph;
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -29,17 +28,17 @@ struct StartView {
     runs: Vec<String>,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
-    session.classes()?;
-    let graph = session.call_graph();
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
+    inspection.classes()?;
+    let graph = inspection.session.call_graph();
     let mut starts: Vec<StartView> = Vec::new();
     let mut previous = None;
     for (edge, kind) in graph.thread_starts() {
-        if !session.shows_method(edge.caller) {
+        if !inspection.shows_method(edge.caller) {
             continue;
         }
-        let runs = session.program.behind_lambda(edge.callee);
-        let program = &session.program;
+        let runs = inspection.session.program.behind_lambda(edge.callee);
+        let program = &inspection.session.program;
         let runs = program.method_text(runs);
         let place = (edge.caller, edge.statement, kind.word());
         if previous.replace(place) == Some(place)
@@ -71,12 +70,12 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         entry_points: graph
             .entries
             .iter()
-            .map(|&method| session.program.method_text(method))
+            .map(|&method| inspection.session.program.method_text(method))
             .collect(),
         thread_starts: starts,
-        notes: session.notes(),
+        notes: inspection.session.notes(),
     };
-    write(&view, session.arguments.format, output)
+    write(&view, inspection.arguments.format, output)
 }
 
 impl StartView {

@@ -50,3 +50,30 @@ fn names_cannot_steer_the_terminal() {
     let text = rendered(&report, &Styles::plain());
     assert_eq!(text, "note: the class \\u{1b}[2J\\u{9b}1A was skipped\n\nno findings\n");
 }
+
+#[test]
+fn long_things_are_broken_or_cut() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.message = "a long message about a balance that many threads write ".repeat(4);
+    let frame = finding.accesses[0].stack[0].clone();
+    finding.accesses[0].stack = vec![frame; 40];
+    let lock = unsnarl_findings::Lock::of_class("com.example.accounting.Ledger").labelled("this");
+    finding.accesses[0].locks = vec![lock; 5];
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "{line}");
+    }
+    assert!(text.contains("\n   |   … 28 more\n"), "{text}");
+    let lines = text.lines().take_while(|line| !line.starts_with(" 2 |")).collect::<Vec<_>>();
+    assert_eq!(lines.iter().filter(|line| line.contains(" at bank.")).count(), 12, "{text}");
+}
+
+#[test]
+fn a_thread_that_is_described_is_not_called_thread() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.accesses[0].thread = Some("pool task at Server.java:12".to_owned());
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    assert!(text.contains(" by pool task at Server.java:12, holding "), "{text}");
+}
