@@ -5,6 +5,7 @@ use std::time::Instant;
 use unsnarl_detect_static::{self as detect_static, Checked};
 use unsnarl_findings::{Finding, Report, Statistic, Tool, merge_all};
 use unsnarl_program::MethodId;
+use unsnarl_program::heap::OriginKind;
 use unsnarl_report::{json, text};
 use unsnarl_symbolic::Execution;
 
@@ -96,11 +97,13 @@ fn stats(classes: usize, execution: &Execution<'_>, checked: &Checked) -> Vec<(S
         heap.instances.iter().map(|(_, instance)| instance.method).collect();
     methods.sort_unstable();
     methods.dedup();
+    // Class initializers run in whatever thread comes first.
+    let threads = heap.origins.iter().filter(|(_, origin)| origin.kind != OriginKind::Init).count();
     let counts = [
         ("classes", classes),
         ("methods", methods.len()),
         ("method_contexts", heap.instances.len()),
-        ("threads", heap.origins.len()),
+        ("threads", threads),
         ("objects", heap.objects.len()),
         ("events", execution.events.len()),
     ];

@@ -109,11 +109,12 @@ impl<'a> Session<'a> {
     pub(crate) fn entry_points(&mut self) -> EntryPoints {
         let entries = self.arguments.entries();
         let points = EntryPoints::find(&mut self.program, self.models, &entries);
-        for pattern in &points.unmatched {
-            self.notes.push(format!("no method fits the entry point '{pattern}'"));
-        }
+        let unmatched = points.unmatched.iter();
+        self.add_notes(
+            unmatched.map(|pattern| format!("no method fits the entry point '{pattern}'")),
+        );
         if points.methods.is_empty() && entries == Entries::Main && !self.inputs.is_empty() {
-            self.notes.push(format!("there is no main method to begin with: {ENTRY_ADVICE}"));
+            self.add_notes([format!("there is no main method to begin with: {ENTRY_ADVICE}")]);
         }
         points
     }
@@ -189,7 +190,7 @@ impl<'a> Session<'a> {
 
     /// Notes what an analysis could not follow.
     pub(crate) fn add_gaps(&mut self, gaps: &Gaps) {
-        self.notes.extend(gap_notes(gaps));
+        self.add_notes(gap_notes(gaps));
     }
 
     /// Notes what a user should know about the result.

@@ -4,12 +4,14 @@
 //! names, and with each what it refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::io::{self, Write};
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{Object, ObjectId, Variable};
-use unsnarl_program::{ClassId, MethodId, Program};
+use unsnarl_program::{MethodId, Program};
 use unsnarl_symbolic::{Execution, Sharing};
 
 use super::dot::Graph;
@@ -32,6 +34,8 @@ struct ObjectView {
     class: String,
     kind: &'static str,
     made: Option<Place>,
+    /// Where the object was made on whose behalf it is made.
+    host: Option<Place>,
     /// The thread that makes it.
     thread: Option<String>,
     sharing: &'static str,
@@ -47,12 +51,12 @@ struct StaticView {
     objects: Vec<String>,
 }
 
-#[derive(Serialize)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Place {
     class: String,
-    method: String,
     file: Option<String>,
     line: Option<u16>,
+    method: String,
 }
 
 pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
@@ -73,12 +77,13 @@ fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
         .map(|(id, _)| id)
         .collect();
     let mut fields: BTreeMap<ObjectId, BTreeMap<String, Vec<ObjectId>>> = BTreeMap::new();
-    for (object, variable, to) in heap.references().filter(|(object, ..)| chosen.contains(object)) {
+    let references = heap.references().filter(|(_, _, to)| !to.is_empty());
+    for (object, variable, to) in references.filter(|(object, ..)| chosen.contains(object)) {
         let name = variable_text(program, variable);
         fields.entry(object).or_default().entry(name).or_default().extend(to);
     }
     let mut statics = Vec::new();
-    for (field, to) in heap.static_fields() {
+    for (field, to) in heap.static_fields().filter(|(_, to)| !to.is_empty()) {
         let data = &program.fields()[field];
         let is_shown = match inspection.arguments.class {
             Some(_) => inspection.shows_class(data.class),
@@ -131,7 +136,7 @@ fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
 
 fn is_chosen(inspection: &Inspection<'_>, object: Object, maker: Option<MethodId>) -> bool {
     let program = &inspection.session.program;
-    let class = class_of(object);
+    let class = object.class();
     if inspection.arguments.class.is_some() {
         return class.is_some_and(|class| inspection.shows_class(class));
     }
@@ -141,34 +146,22 @@ fn is_chosen(inspection: &Inspection<'_>, object: Object, maker: Option<MethodId
     is_made && class.into_iter().chain(maker).any(|class| inspection.session.is_input(class))
 }
 
-fn class_of(object: Object) -> Option<ClassId> {
-    match object {
-        Object::Instance(class) | Object::Unknown(class) => Some(class),
-        Object::Allocated { class, .. } => Some(class),
-        Object::Proxy { interface, .. } => Some(interface),
-        _ => None,
-    }
-}
-
 fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId) -> ObjectView {
     let program = &inspection.session.program;
     let object = &execution.heap.objects[id];
     let (kind, class) = object_text(program, object.object);
-    let made = object.made.map(|(method, statement)| {
-        let data = &program.methods()[method];
-        let body = program.lowered_body(method);
-        Place {
-            class: program.class_text(data.class),
-            method: program.names.text(data.name).into_owned(),
-            file: program.source_file(program.class_around(data.class)),
-            line: body.map(|body| body.statements[statement].line).filter(|&line| line != 0),
-        }
-    });
+    let host = match object.object {
+        Object::Allocated { context, .. }
+        | Object::AllocatedArray { context, .. }
+        | Object::LibraryArray { context, .. } => context.host,
+        _ => None,
+    };
     ObjectView {
         id: String::new(),
         class,
         kind,
-        made,
+        made: object.made.map(|made| Place::of(program, made)),
+        host: host.map(|made| Place::of(program, made)),
         thread: object.origin.map(|origin| execution.thread_name(program, origin)),
         sharing: match execution.sharing(id) {
             Sharing::OneThread => "one-thread",
@@ -184,10 +177,10 @@ fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId
 fn object_text(program: &Program<'_>, object: Object) -> (&'static str, String) {
     let names = &program.names;
     match object {
-        Object::Instance(class) | Object::Allocated { class, .. } => {
-            ("object", program.class_text(class))
-        }
-        Object::Array(ty) => ("array", names.type_text(ty)),
+        Object::Instance(class)
+        | Object::Allocated { class, .. }
+        | Object::OfThread { class, .. } => ("object", program.class_text(class)),
+        Object::Array(ty) | Object::AllocatedArray { ty, .. } => ("array", names.type_text(ty)),
         Object::LibraryArray { .. } => ("array", "java.lang.Object[]".to_owned()),
         Object::ClassName(name) => ("class-name", names.text(name).into_owned()),
         Object::Proxy { interface, .. } => ("proxy", program.class_text(interface)),
@@ -208,12 +201,35 @@ fn variable_text(program: &Program<'_>, variable: Variable) -> String {
     program.names.text(name).into_owned()
 }
 
+impl Place {
+    fn of(program: &Program<'_>, (method, statement): (MethodId, StatementId)) -> Self {
+        let data = &program.methods()[method];
+        let body = program.lowered_body(method);
+        Self {
+            class: program.class_text(data.class),
+            method: program.names.text(data.name).into_owned(),
+            file: program.source_file(program.class_around(data.class)),
+            line: body.map(|body| body.statements[statement].line).filter(|&line| line != 0),
+        }
+    }
+}
+
+/// `bank.Bank.main (Bank.java:12)`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.class, self.method)?;
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, " ({file}:{line})"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl ObjectView {
     /// What objects are sorted by; numbers of objects depend on the order of loading.
-    fn key(&self) -> (&str, &str, Option<(&str, Option<u16>, &str)>, Option<&str>) {
-        let made = self.made.as_ref();
-        let made = made.map(|made| (made.class.as_str(), made.line, made.method.as_str()));
-        (&self.class, self.kind, made, self.thread.as_deref())
+    fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
+        let (made, host) = (self.made.as_ref(), self.host.as_ref());
+        (&self.class, self.kind, made, host, self.thread.as_deref())
     }
 
     /// `o3 bank.Account`, and for what is no plain object also what it is.
@@ -225,15 +241,10 @@ impl ObjectView {
     }
 
     fn origin(&self) -> String {
-        let place = self.made.as_ref().map(|made| {
-            let place = format!("{}.{}", made.class, made.method);
-            match (&made.file, made.line) {
-                (Some(file), Some(line)) => format!(" made in {place} ({file}:{line})"),
-                _ => format!(" made in {place}"),
-            }
-        });
+        let made = self.made.as_ref().map(|made| format!(" made in {made}"));
+        let host = self.host.as_ref().map(|host| format!(" for the one made in {host}"));
         let thread = self.thread.as_ref().map(|thread| format!(" by {thread}"));
-        format!("{}{}", place.unwrap_or_default(), thread.unwrap_or_default())
+        [made, host, thread].into_iter().flatten().collect()
     }
 
     fn reach(&self) -> String {
