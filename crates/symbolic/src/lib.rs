@@ -2,19 +2,43 @@
 //! chapters 3 and 4): which thread accesses which variable of which object, with which locks, and what
 //! is ordered with what. It does not know what is a defect.
 
+mod access;
+mod calls;
+mod effects;
+mod emit;
 mod event;
+mod execute;
+mod hosts;
+mod method;
+mod order;
+mod path;
+mod sharing;
+mod state;
+mod threads;
+mod transfer;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
     Sharing,
 };
 
-use unsnarl_entity::PrimaryMap;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use unsnarl_entity::{EntitySet, PrimaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
-use unsnarl_program::heap::{Heap, ObjectId, OriginId};
+use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
+use unsnarl_program::names::Type;
 use unsnarl_program::{MethodId, Program};
+
+use emit::{Time, TimeId};
+use execute::Executor;
+use hosts::Hosts;
+use method::Methods;
+use sharing::SharingFacts;
+use state::{Channel, ChannelId, Joined};
+use threads::Threads;
 
 /// What the symbolic execution found out.
 #[derive(Debug, Default)]
@@ -25,6 +49,27 @@ pub struct Execution<'m> {
     pub events: PrimaryMap<EventId, Event>,
     /// What was made coarser and what could not be followed, as sentences for the user.
     pub notes: Vec<String>,
+    threads: Threads,
+    sharing: SharingFacts,
+    hosts: Hosts,
+    times: UniqueMap<TimeId, Time>,
+    time_of: Vec<TimeId>,
+    channels: UniqueMap<ChannelId, Channel>,
+    /// The threads that may send a signal; sorted.
+    senders: FxHashMap<ChannelId, Vec<OriginId>>,
+    /// The threads that have ended when a thread ends.
+    ends: FxHashMap<OriginId, SmallVec<[Joined; 2]>>,
+    /// Threads whose first object may belong to others as well.
+    seen_receivers: EntitySet<OriginId>,
+    contexts: PrimaryMap<ContextId, CalledFrom>,
+}
+
+/// A context, for stacks.
+#[derive(Clone, Copy, Debug)]
+struct CalledFrom {
+    instance: InstanceId,
+    /// The first call that leads here.
+    caller: Option<(ContextId, StatementId)>,
 }
 
 /// How to run.
@@ -44,52 +89,133 @@ impl<'m> Execution<'m> {
         progress: &mut dyn FnMut(&str),
     ) -> Self {
         progress("heap");
-        let heap = Heap::build(program, models, entries, settings.is_library);
-        Self { heap, ..Self::default() }
+        let mut heap = Heap::build(program, models, entries, settings.is_library);
+        progress("threads");
+        let methods = Methods::new(program, &heap);
+        let class_locks = class_locks(program, &mut heap, &methods);
+        let threads = Threads::new(program, &heap, &methods);
+        progress("sharing");
+        let sharing = SharingFacts::new(program, &heap, &methods, &threads);
+        let hosts = Hosts::new(&heap, &methods);
+        progress("execution");
+        let mut executor =
+            Executor::new(program, &heap, &methods, &threads, &sharing, &class_locks);
+        executor.run();
+        progress("events");
+        let events = executor.events();
+        let mut notes = heap.widened.clone();
+        let merged = executor.merged_count();
+        if merged > 0 {
+            notes.push(format!(
+                "{merged} methods are called in so many situations that some were taken together"
+            ));
+        }
+        let ends = executor.ends();
+        let senders = std::mem::take(&mut executor.senders);
+        let seen_receivers = std::mem::take(&mut executor.seen_receivers);
+        let channels = std::mem::take(&mut executor.channels);
+        let contexts = executor
+            .contexts
+            .values()
+            .map(|context| CalledFrom { instance: context.instance, caller: context.parent });
+        let contexts = contexts.collect();
+        Self {
+            events: events.events,
+            times: events.times,
+            time_of: events.time_of,
+            heap,
+            notes,
+            threads,
+            sharing,
+            hosts,
+            channels,
+            senders,
+            ends,
+            seen_receivers,
+            contexts,
+        }
     }
 
     /// Whether an abstract thread stands for exactly one thread at run time.
-    pub fn is_unique_thread(&self, _thread: OriginId) -> bool {
-        false
+    pub fn is_unique_thread(&self, thread: OriginId) -> bool {
+        self.threads.unique.contains(thread)
     }
 
     /// Whether an abstract object stands for exactly one object at run time.
-    pub fn is_unique(&self, _object: ObjectId) -> bool {
-        false
+    pub fn is_unique(&self, object: ObjectId) -> bool {
+        self.threads.unique_objects.contains(object)
     }
 
     /// Who can reach an object.
-    pub fn sharing(&self, _object: ObjectId) -> Sharing {
-        Sharing::Shared
+    pub fn sharing(&self, object: ObjectId) -> Sharing {
+        self.sharing.sharing(object)
     }
 
     /// Why two accesses to the same variable of the same object cannot overlap, whatever locks they hold.
     pub fn order(
         &self,
-        _object: Option<ObjectId>,
-        _first: EventId,
-        _second: EventId,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
     ) -> Option<Order> {
-        None
+        self.find_order(object, first, second)
     }
 
     /// A lock that both accesses hold, so that they exclude each other when they are to the same object.
     pub fn common_guard(
         &self,
-        _object: Option<ObjectId>,
-        _first: EventId,
-        _second: EventId,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
     ) -> Option<CommonGuard> {
-        None
+        self.find_common_guard(object, first, second)
     }
 
     /// The calls that lead from the root of the thread to an access, the access itself first.
-    pub fn stack(&self, _event: EventId) -> Vec<(MethodId, StatementId)> {
-        Vec::new()
+    pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
+        let event = &self.events[event];
+        let mut frames = Vec::new();
+        let mut next = Some((event.context, event.statement));
+        while let Some((context, statement)) = next {
+            let CalledFrom { instance, caller } = self.contexts[context];
+            frames.push((self.heap.instances[instance].method, statement));
+            next = caller;
+        }
+        frames
     }
 
     /// A short name of an abstract thread for people: `main`, `Worker`, `pool task at Server.java:12`.
-    pub fn thread_name(&self, _program: &Program<'_>, _thread: OriginId) -> String {
-        String::new()
+    pub fn thread_name(&self, program: &Program<'_>, thread: OriginId) -> String {
+        threads::name(program, &self.heap, thread)
     }
+}
+
+/// The class objects that static synchronized methods lock, made where the heap has none.
+fn class_locks(
+    program: &mut Program<'_>,
+    heap: &mut Heap<'_>,
+    methods: &Methods,
+) -> FxHashMap<MethodId, ObjectId> {
+    let mut known: FxHashMap<_, ObjectId> = FxHashMap::default();
+    for (id, object) in heap.objects.iter() {
+        if let Object::Class(ty) = object.object {
+            known.entry(ty).or_insert(id);
+        }
+    }
+    let mut locks = FxHashMap::default();
+    let mut ids: Vec<MethodId> = heap.instances.values().map(|instance| instance.method).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    for method in ids {
+        if !methods.get(method).is_some_and(|facts| facts.is_static && facts.is_synchronized) {
+            continue;
+        }
+        let class = program.classes()[program.methods()[method].class].name;
+        let ty = program.names.type_id(Type::Class(class));
+        let object = *known.entry(ty).or_insert_with(|| {
+            heap.objects.push(HeapObject { object: Object::Class(ty), made: None, origin: None })
+        });
+        locks.insert(method, object);
+    }
+    locks
 }

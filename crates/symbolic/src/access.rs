@@ -1,0 +1,208 @@
+//! What a statement reads and writes in a context: fields, elements, and the contents of library
+//! objects as models tell.
+
+use smallvec::SmallVec;
+use unsnarl_classfile::flags;
+use unsnarl_models::{Effect, Outcome, Place};
+use unsnarl_program::body::{Operation, StatementId, Value};
+use unsnarl_program::heap::{Heap, InstanceId, ModelCall, Object, ObjectId};
+use unsnarl_program::{FieldId, Program};
+
+use crate::event::{AccessKind, Accessed};
+use crate::method::MethodFacts;
+
+/// An access to variables.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) kind: AccessKind,
+    /// The reference by which the object is accessed, if a value of the method is that.
+    pub(crate) base: Option<Value>,
+    /// The objects, sorted; none for a static field.
+    pub(crate) objects: Vec<ObjectId>,
+    pub(crate) accessed: Accessed,
+    pub(crate) is_atomic: bool,
+    pub(crate) written: Option<Value>,
+}
+
+impl Access {
+    pub(crate) fn is_static(&self) -> bool {
+        self.base.is_none() && self.objects.is_empty()
+    }
+}
+
+/// The accesses of a statement, but for those of final fields.
+pub(crate) fn accesses(
+    program: &Program<'_>,
+    heap: &Heap<'_>,
+    facts: &MethodFacts,
+    instance: InstanceId,
+    statement: StatementId,
+) -> SmallVec<[Access; 1]> {
+    let mut found = SmallVec::new();
+    let field = facts.field(statement);
+    let objects = |value: Value| heap.points_to(instance, value).to_vec();
+    let (kind, base, accessed, written) = match facts.body.statements[statement].operation {
+        Operation::GetField { object, .. } => {
+            (AccessKind::Read, Some(object), field.map(Accessed::Field), None)
+        }
+        Operation::PutField { object, value, .. } => {
+            (AccessKind::Write, Some(object), field.map(Accessed::Field), Some(value))
+        }
+        Operation::GetStatic { .. } => (AccessKind::Read, None, field.map(Accessed::Field), None),
+        Operation::PutStatic { value, .. } => {
+            (AccessKind::Write, None, field.map(Accessed::Field), Some(value))
+        }
+        Operation::ArrayLoad { array, .. } => {
+            (AccessKind::Read, Some(array), Some(Accessed::Element), None)
+        }
+        Operation::ArrayStore { array, value, .. } => {
+            (AccessKind::Write, Some(array), Some(Accessed::Element), Some(value))
+        }
+        Operation::Invoke { .. } | Operation::InvokeDynamic { .. } => {
+            for &call in heap.models_at(instance, statement) {
+                modelled(program, heap, facts, instance, statement, call, &mut found);
+            }
+            return found;
+        }
+        _ => return found,
+    };
+    let Some(accessed) = accessed else { return found };
+    let access = field.map_or(0, |field| program.fields()[field].access);
+    if access & flags::FINAL == 0 {
+        found.push(Access {
+            kind,
+            base,
+            objects: base.map_or_else(Vec::new, objects),
+            accessed,
+            is_atomic: access & flags::VOLATILE != 0,
+            written,
+        });
+    }
+    found
+}
+
+fn modelled<'m>(
+    program: &Program<'_>,
+    heap: &Heap<'m>,
+    facts: &MethodFacts,
+    instance: InstanceId,
+    statement: StatementId,
+    call: ModelCall<'m>,
+    found: &mut SmallVec<[Access; 1]>,
+) {
+    for effect in &call.model.effects {
+        let (kind, place, atomic) = match effect {
+            Effect::Read { place, atomic } => (AccessKind::Read, place, *atomic),
+            Effect::Write { place, atomic, .. } => (AccessKind::Write, place, *atomic),
+            _ => continue,
+        };
+        for (holder, objects, accessed) in
+            variables(program, heap, instance, statement, call, place)
+        {
+            let is_volatile = match accessed {
+                Accessed::Field(field) => {
+                    let access = program.fields()[field].access;
+                    if access & flags::FINAL != 0 {
+                        continue;
+                    }
+                    access & flags::VOLATILE != 0
+                }
+                _ => false,
+            };
+            let base = holder.and_then(|holder| value_of(facts, program, statement, call, holder));
+            let written = None;
+            let is_atomic = atomic || is_volatile;
+            found.push(Access { kind, base, objects, accessed, is_atomic, written });
+        }
+    }
+}
+
+/// The variables that a place of a model stands for: who holds them, the holders as objects, and which.
+pub(crate) fn variables<'p, 'm>(
+    program: &Program<'_>,
+    heap: &Heap<'m>,
+    instance: InstanceId,
+    statement: StatementId,
+    call: ModelCall<'m>,
+    place: &'p Place,
+) -> SmallVec<[(Option<&'p Place>, Vec<ObjectId>, Accessed); 1]> {
+    let mut found = SmallVec::new();
+    let resolve = |place: &Place| heap.resolve(program, instance, statement, call, place);
+    match place {
+        Place::Slot(holder, name) => {
+            if let Some(name) = program.names.find_symbol(name.as_bytes()) {
+                found.push((Some(&**holder), resolve(holder), Accessed::Slot(name)));
+            }
+        }
+        Place::Element(holder) => {
+            found.push((Some(&**holder), resolve(holder), Accessed::Element));
+        }
+        Place::Variable { selector, .. } if **selector == Place::Thread => {}
+        Place::Variable { object, selector } => {
+            let holders = resolve(object);
+            let mut is_member = false;
+            for member in resolve(selector) {
+                if let Object::Member { of, name: Some(name), .. } = heap.objects[member].object {
+                    is_member = true;
+                    for field in fields_named(program, of, name) {
+                        let is_static = program.fields()[field].access & flags::STATIC != 0;
+                        let holders = if is_static { Vec::new() } else { holders.clone() };
+                        found.push((Some(&**object), holders, Accessed::Field(field)));
+                    }
+                }
+            }
+            if !is_member {
+                found.push((Some(&**object), holders, Accessed::Element));
+            }
+        }
+        Place::New(_) | Place::Unknown | Place::Static { .. } => {}
+        Place::This | Place::Argument(_) | Place::Last | Place::Result | Place::Thread => {
+            found.push((Some(place), resolve(place), Accessed::Contents));
+        }
+    }
+    found
+}
+
+/// The fields of a type by name: those that reflection and handles may mean.
+fn fields_named(
+    program: &Program<'_>,
+    of: unsnarl_program::names::TypeId,
+    name: unsnarl_program::names::Symbol,
+) -> Vec<FieldId> {
+    let unsnarl_program::names::Type::Class(class_name) = program.names.ty(of) else {
+        return Vec::new();
+    };
+    let is_it = |(id, field): (FieldId, &unsnarl_program::Field)| {
+        (field.name == name && program.classes()[field.class].name == class_name).then_some(id)
+    };
+    program.fields().iter().filter_map(is_it).collect()
+}
+
+/// The value that a place of a model is, if it is one of the caller's values.
+pub(crate) fn value_of(
+    facts: &MethodFacts,
+    program: &Program<'_>,
+    statement: StatementId,
+    call: ModelCall<'_>,
+    place: &Place,
+) -> Option<Value> {
+    let statement = &facts.body.statements[statement];
+    let (Operation::Invoke { arguments, .. } | Operation::InvokeDynamic { arguments, .. }) =
+        &statement.operation
+    else {
+        return None;
+    };
+    let first = usize::from(!program.methods()[call.method].is_static());
+    match place {
+        Place::This if first == 1 => arguments.first().copied(),
+        Place::Argument(index) => arguments.get(first + usize::from(*index)).copied(),
+        Place::Last => arguments.last().copied(),
+        Place::Result => statement.result,
+        _ => None,
+    }
+}
+
+/// Whether an effect holds however the call ends normally.
+pub(crate) fn is_unconditional(when: &Option<Outcome>) -> bool {
+    matches!(when, None | Some(Outcome::Normal))
+}

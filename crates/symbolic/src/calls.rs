@@ -1,0 +1,340 @@
+//! Calls: how the state of a caller is told in the names of a callee, and back.
+
+use smallvec::SmallVec;
+use unsnarl_models::Effect;
+use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::heap::{Call, EdgeKind};
+
+use crate::access::value_of;
+use crate::execute::{Binding, Entry, Executor, Exit, Frame};
+use crate::path::{Path, Root};
+use crate::state::{Fresh, Lock, State, unite};
+use crate::threads::is_followed;
+
+/// How the names of a callee are told in those of the caller.
+struct Names {
+    arguments: SmallVec<[Option<Value>; 4]>,
+    /// What the numbered roots of the callee are.
+    outer: SmallVec<[Root; 2]>,
+    /// The fresh objects that the callee knows of.
+    carried: SmallVec<[Path; 2]>,
+    is_merged: bool,
+}
+
+impl Executor<'_, '_> {
+    /// Runs a call; false if it does not return, as far as is known.
+    pub(crate) fn invoke(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        arguments: &[Value],
+        result: Option<Value>,
+        state: &mut State,
+    ) -> bool {
+        let heap = self.heap;
+        let calls = heap.calls_at(frame.instance, id);
+        let models = heap.models_at(frame.instance, id);
+        if calls.is_empty() && models.is_empty() {
+            // Nobody knows what it does with what it is given.
+            for &argument in arguments {
+                self.escape_value(frame, argument, state);
+            }
+            return true;
+        }
+        let before = state.clone();
+        let mut after: Option<State> = None;
+        for &call in models {
+            let mut state = before.clone();
+            self.apply_model(frame, id, call, &mut state);
+            join_into(&mut after, state);
+        }
+        // Callbacks happen any number of times, after what the model says.
+        let mut is_entered = false;
+        for call in calls.iter().filter(|call| call.kind != EdgeKind::Callback) {
+            if !is_followed(heap, frame.instance, call.callee, call.kind) {
+                // Initializers run elsewhere, and starts are told by models.
+                continue;
+            }
+            is_entered = true;
+            let values = arguments.iter().map(|&value| Some(value)).collect();
+            let values = if call.kind == EdgeKind::Call { values } else { SmallVec::new() };
+            if let Some(state) = self.call(frame, id, call, values, result, &before) {
+                join_into(&mut after, state);
+            }
+        }
+        for call in calls.iter().filter(|call| call.kind == EdgeKind::Callback) {
+            if is_followed(heap, frame.instance, call.callee, call.kind) {
+                let values = self.callback_arguments(frame, id, call);
+                let before = after.clone().unwrap_or_else(|| before.clone());
+                if let Some(state) = self.call(frame, id, call, values, None, &before) {
+                    join_into(&mut after, state);
+                }
+            }
+        }
+        match after {
+            Some(after) => *state = after,
+            None if is_entered => return false,
+            None => {}
+        }
+        true
+    }
+
+    /// The state after a call of one callee.
+    fn call(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: &Call,
+        arguments: SmallVec<[Option<Value>; 4]>,
+        result: Option<Value>,
+        before: &State,
+    ) -> Option<State> {
+        if !self.sharing.relevant.contains(call.callee) {
+            return Some(before.clone());
+        }
+        let (entry, mut names) = self.enter(frame, arguments, before);
+        let context = self.context(call.callee, entry, Some((frame.context, id)));
+        names.is_merged = self.is_merged(context);
+        self.depend(frame.context, context);
+        self.ensure(context);
+        let exit = self.contexts[context].exit.clone()?;
+        Some(self.leave(frame, names, &exit, result, before))
+    }
+
+    /// The arguments of a callback, by what its model says.
+    fn callback_arguments(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: &Call,
+    ) -> SmallVec<[Option<Value>; 4]> {
+        let callee = self.heap.instances[call.callee];
+        let name = self.program.names.bytes(self.program.methods()[callee.method].name);
+        for &model in self.heap.models_at(frame.instance, id) {
+            for effect in &model.model.effects {
+                if let Effect::Call(call) = effect
+                    && call.method.as_bytes() == name
+                {
+                    let places = std::iter::once(&call.receiver).chain(&call.arguments);
+                    return places
+                        .map(|place| value_of(&frame.facts, self.program, id, model, place))
+                        .collect();
+                }
+            }
+        }
+        SmallVec::new()
+    }
+
+    /// The state of the caller in the names of the callee. Only what has to do with the arguments keeps
+    /// a name.
+    fn enter(
+        &self,
+        frame: &Frame,
+        arguments: SmallVec<[Option<Value>; 4]>,
+        state: &State,
+    ) -> (Entry, Names) {
+        let paths: SmallVec<[Option<(Path, Path)>; 4]> = arguments
+            .iter()
+            .map(|argument| {
+                let value = (*argument)?;
+                let is_reference =
+                    self.program.names.is_reference(frame.facts.body.values[value].ty);
+                is_reference
+                    .then(|| (self.strict_path(frame, value), self.loose_path(frame, value)))
+            })
+            .collect();
+        let is_told = |root: Root| {
+            state.locks.iter().any(|lock| lock.path.as_ref().is_some_and(|path| path.root == root))
+                || state.fresh.iter().any(|fresh| fresh.path.root == root)
+                || state.joined_paths.iter().any(|(path, _)| path.root == root)
+                || state
+                    .received
+                    .iter()
+                    .any(|(_, path)| path.as_ref().is_some_and(|path| path.root == root))
+        };
+        let mut outer: SmallVec<[Root; 2]> = SmallVec::new();
+        for (strict, loose) in paths.iter().flatten() {
+            for root in [strict.root, loose.root] {
+                if !root.is_global() && !outer.contains(&root) && is_told(root) {
+                    outer.push(root);
+                }
+            }
+        }
+        let inward = |path: &Path| {
+            if path.root.is_global() {
+                return Some(path.clone());
+            }
+            let number = outer.iter().position(|&root| root == path.root)?;
+            Some(Path { root: Root::Outer(number as u16), steps: path.steps.clone() })
+        };
+        let mut bindings: SmallVec<[Binding; 2]> = paths
+            .iter()
+            .map(|paths| match paths {
+                Some((strict, loose)) => {
+                    let binding = Binding { strict: inward(strict), loose: inward(loose) };
+                    let is_told = |path: &Path| !path.root.is_global() || is_told(path.root);
+                    Binding {
+                        strict: binding.strict.filter(is_told),
+                        loose: binding.loose.filter(is_told),
+                    }
+                }
+                None => Binding::default(),
+            })
+            .collect();
+        while bindings.last().is_some_and(|binding| *binding == Binding::default()) {
+            bindings.pop();
+        }
+        let mut carried = SmallVec::new();
+        let mut inner = State {
+            started: state.started.clone(),
+            joined: state.joined.clone(),
+            sent: state.sent.clone(),
+            ..State::default()
+        };
+        for (number, lock) in state.locks.iter().enumerate().take(usize::from(u8::MAX)) {
+            let path = lock.path.as_ref().and_then(inward);
+            let inherited = Some(number as u8);
+            inner.locks.push(Lock { path, count: 1, inherited, ..lock.clone() });
+        }
+        for fresh in &state.fresh {
+            if let Some(path) = inward(&fresh.path) {
+                carried.push(fresh.path.clone());
+                inner.add_fresh(Fresh { path, objects: fresh.objects });
+            }
+        }
+        for (path, thread) in &state.joined_paths {
+            if let Some(path) = inward(path) {
+                inner.joined_paths.push((path, *thread));
+            }
+        }
+        inner.joined_paths.sort_unstable();
+        for (channel, path) in &state.received {
+            inner.add_received((*channel, path.as_ref().and_then(inward)));
+        }
+        let entry = Entry { bindings, state: inner };
+        (entry, Names { arguments, outer, carried, is_merged: false })
+    }
+
+    /// The state of the caller after the callee has returned.
+    fn leave(
+        &mut self,
+        frame: &Frame,
+        names: Names,
+        exit: &Exit,
+        result: Option<Value>,
+        before: &State,
+    ) -> State {
+        let mut after = before.clone();
+        let inner = &exit.state;
+        after.started = inner.started.clone();
+        after.joined = inner.joined.clone();
+        after.sent = inner.sent.clone();
+        unite(&mut after.joined_some, &inner.joined_some);
+        let outward: Vec<(Path, Path)> = {
+            let of = |path: &Path| self.outward(frame, &names, path).map(|to| (path.clone(), to));
+            let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
+            let locks = inner.locks.iter().filter_map(|lock| lock.path.as_ref());
+            let joined = inner.joined_paths.iter().map(|(path, _)| path);
+            let received = inner.received.iter().filter_map(|(_, path)| path.as_ref());
+            fresh.chain(locks).chain(joined).chain(received).filter_map(of).collect()
+        };
+        let outward = |path: &Path| {
+            let found = outward.iter().find(|(from, _)| from == path);
+            found.map(|(_, to)| to.clone())
+        };
+        for (path, thread) in &inner.joined_paths {
+            if let Some(path) = outward(path) {
+                let joined = (path, *thread);
+                if let Err(at) = after.joined_paths.binary_search(&joined) {
+                    after.joined_paths.insert(at, joined);
+                }
+            }
+        }
+        for (channel, path) in &inner.received {
+            after.add_received((*channel, path.as_ref().and_then(outward)));
+        }
+        if names.is_merged {
+            // The callee was not told of what is fresh here, so that nobody knows what became of it.
+            for path in &names.carried {
+                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
+            }
+            return after;
+        }
+        self.leave_locks(&mut after, inner, &outward);
+        let mut escaped = Vec::new();
+        for path in &names.carried {
+            let is_still =
+                inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
+            if !is_still && let Some(at) = after.fresh.iter().position(|fresh| fresh.path == *path)
+            {
+                escaped.extend_from_slice(&self.sets[after.fresh.remove(at).objects]);
+            }
+        }
+        self.escape(&escaped, &mut after);
+        for fresh in &inner.fresh {
+            if let Some(path) = outward(&fresh.path) {
+                after.add_fresh(Fresh { path, objects: fresh.objects });
+            }
+        }
+        if let (true, Some(result)) = (exit.is_result_fresh, result) {
+            self.make(frame, result, &mut after);
+        }
+        after
+    }
+
+    /// Locks that the callee released or acquired for its caller.
+    fn leave_locks(
+        &self,
+        after: &mut State,
+        inner: &State,
+        outward: &impl Fn(&Path) -> Option<Path>,
+    ) {
+        let mut number = 0;
+        after.locks.retain(|lock| {
+            let inherited = u8::try_from(number).ok();
+            number += 1;
+            let is_held =
+                inherited.is_none() || inner.locks.iter().any(|inner| inner.inherited == inherited);
+            if !is_held {
+                lock.count -= 1;
+            }
+            lock.count > 0
+        });
+        for lock in inner.locks.iter().filter(|lock| lock.inherited.is_none()) {
+            let path = lock.path.as_ref().and_then(outward);
+            match after
+                .locks
+                .iter_mut()
+                .find(|held| held.mode == lock.mode && held.path.is_some() && held.path == path)
+            {
+                Some(held) => held.count = held.count.saturating_add(lock.count),
+                None => after.locks.push(Lock { path, ..lock.clone() }),
+            }
+        }
+    }
+
+    /// A path of the callee in the names of the caller.
+    fn outward(&self, frame: &Frame, names: &Names, path: &Path) -> Option<Path> {
+        match path.root {
+            Root::Static(_) | Root::Class(_) => Some(path.clone()),
+            Root::Outer(number) => {
+                let root = *names.outer.get(usize::from(number))?;
+                Some(Path { root, steps: path.steps.clone() })
+            }
+            Root::Parameter(number) => {
+                let value = (*names.arguments.get(usize::from(number))?)?;
+                path.rebase(&self.strict_path(frame, value))
+            }
+            Root::Value(_) => None,
+        }
+    }
+}
+
+fn join_into(to: &mut Option<State>, state: State) {
+    match to {
+        Some(known) => {
+            known.join(&state);
+        }
+        None => *to = Some(state),
+    }
+}

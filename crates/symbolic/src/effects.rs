@@ -1,0 +1,311 @@
+//! What models say about a call, as far as the state is concerned.
+
+use unsnarl_models::{Blocking, Effect, Outcome, Place, StartKind};
+use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::heap::{ModelCall, ObjectId, OriginId};
+
+use crate::access::{is_unconditional, value_of, variables};
+use crate::event::{Accessed, PathStep};
+use crate::execute::{Executor, Frame};
+use crate::path::{Path, Root};
+use crate::state::{Channel, Joined, State, unite};
+use crate::transfer::Test;
+
+impl<'m> Executor<'_, 'm> {
+    /// A modelled method is called.
+    pub(crate) fn apply_model(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        state: &mut State,
+    ) {
+        let returns_new = call.model.effects.iter().all(
+            |effect| !matches!(effect, Effect::Return(place) if !matches!(place, Place::New(_))),
+        );
+        for effect in &call.model.effects {
+            match effect {
+                Effect::Acquire { lock, mode, when, .. } => {
+                    if is_unconditional(when) {
+                        let (path, objects) = self.lock(frame, id, call, lock);
+                        self.acquire(path, objects, *mode, state);
+                    } else if let Some(result) = frame.facts.body.statements[id].result
+                        && !state.pending.contains(&result)
+                    {
+                        state.pending.push(result);
+                    }
+                }
+                Effect::Release { lock, mode, .. } => {
+                    let (path, objects) = self.lock(frame, id, call, lock);
+                    self.release(path.as_ref(), objects, *mode, state);
+                }
+                Effect::Send { channel, within: None, .. } => {
+                    for channel in self.channels_of(frame, id, call, channel) {
+                        self.send(frame, channel, state);
+                    }
+                }
+                Effect::Receive { channel, within: None, blocking, when }
+                    if is_unconditional(when) && *blocking != Blocking::Never =>
+                {
+                    self.receive_place(frame, id, call, channel, state);
+                }
+                Effect::Start { .. } | Effect::Later(_) => {
+                    self.start(frame, id, call, effect, state);
+                }
+                Effect::Join { group, when, .. } if is_unconditional(when) => {
+                    self.join_group(frame, id, call, group, state);
+                }
+                Effect::Flow { from, to } | Effect::Copy { from, to } => {
+                    self.flow_into(frame, id, call, from, to, state);
+                }
+                Effect::Return(Place::New(_)) if returns_new => {
+                    if let Some(result) = frame.facts.body.statements[id].result {
+                        self.make(frame, result, state);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The result of a modelled method was tested.
+    pub(crate) fn learn_from_models(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        value: Value,
+        test: Test,
+        state: &mut State,
+    ) {
+        let heap = self.heap;
+        let &[call] = heap.models_at(frame.instance, id) else { return };
+        let is_pending = state.pending.contains(&value);
+        for effect in &call.model.effects {
+            match effect {
+                Effect::Acquire { lock, mode, when: Some(when), .. } => {
+                    if is_pending && holds(when, test) {
+                        let (path, objects) = self.lock(frame, id, call, lock);
+                        self.acquire(path, objects, *mode, state);
+                    }
+                }
+                Effect::Receive { channel, within: None, blocking, when } => {
+                    let is_told = match when {
+                        Some(when) => holds(when, test),
+                        None => *blocking == Blocking::Never && test != Test::Zero,
+                    };
+                    if is_told {
+                        self.receive_place(frame, id, call, channel, state);
+                    }
+                }
+                Effect::Join { group, when: Some(when), .. } if holds(when, test) => {
+                    self.join_group(frame, id, call, group, state);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn lock(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        place: &Place,
+    ) -> (Option<Path>, crate::state::ObjectsId) {
+        let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
+        (self.place_path(frame, id, call, place), self.set(&objects))
+    }
+
+    /// The strict path of a place: slots are taken not to change. What a view was made from is found
+    /// where the view is made (`lock.readLock()` belongs to `lock`).
+    pub(crate) fn place_path(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        place: &Place,
+    ) -> Option<Path> {
+        if let Some(value) = value_of(&frame.facts, self.program, id, call, place) {
+            return Some(self.strict_path(frame, value));
+        }
+        let Place::Slot(holder, name) = place else { return None };
+        if let Some(value) = value_of(&frame.facts, self.program, id, call, holder) {
+            let value = frame.facts.uncast(value);
+            let made = frame.facts.body.values[value].definition;
+            if let &[maker] = self.heap.models_at(frame.instance, made) {
+                let slot = Place::Slot(Box::new(Place::Result), name.clone());
+                let source = maker.model.effects.iter().find_map(|effect| match effect {
+                    Effect::Flow { from, to } if *to == slot => Some(from),
+                    _ => None,
+                });
+                if let Some(source) = source {
+                    return self.place_path(frame, made, maker, source);
+                }
+            }
+        }
+        let name = self.program.names.find_symbol(name.as_bytes())?;
+        self.place_path(frame, id, call, holder)?.step(PathStep::Slot(name))
+    }
+
+    /// The channels that a place stands for.
+    fn channels_of(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        place: &Place,
+    ) -> Vec<Channel> {
+        let found = variables(self.program, self.heap, frame.instance, id, call, place);
+        let mut channels = Vec::new();
+        for (_, objects, accessed) in found {
+            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
+            channels.extend(objects.into_iter().map(|object| Channel::Object(object, variable)));
+        }
+        channels
+    }
+
+    fn receive_place(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        place: &Place,
+        state: &mut State,
+    ) {
+        let found = variables(self.program, self.heap, frame.instance, id, call, place);
+        for (holder, objects, accessed) in found {
+            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
+            let path = holder.and_then(|holder| self.place_path(frame, id, call, holder));
+            self.receive(&objects, variable, path, state);
+        }
+    }
+
+    fn start(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        effect: &Effect,
+        state: &mut State,
+    ) {
+        let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
+        for &thread in threads {
+            let start = self.heap.origins[thread].start;
+            if start.is_some_and(|start| start.method == call.method && start.effect == effect) {
+                state.add_started(thread);
+                if self.is_final && !self.is_private_start(frame, id, call, thread, state) {
+                    self.seen_receivers.insert(thread);
+                }
+            }
+        }
+        let (Effect::Start { call: started, .. } | Effect::Later(started)) = effect else { return };
+        for place in std::iter::once(&started.receiver).chain(&started.arguments) {
+            let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
+            self.escape(&objects, state);
+        }
+    }
+
+    /// Whether the object on which a thread is started belongs to that thread alone: a thread object
+    /// can be started only once, and anything else must not have been seen by anybody.
+    fn is_private_start(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        thread: OriginId,
+        state: &State,
+    ) -> bool {
+        let origin = &self.heap.origins[thread];
+        let Some(receiver) = origin.receiver else { return false };
+        if let Some(Effect::Start { call: started, kind, groups, .. }) =
+            origin.start.map(|start| start.effect)
+            && matches!(kind, StartKind::Thread | StartKind::VirtualThread)
+            && groups.contains(&started.receiver)
+        {
+            let place = &started.receiver;
+            let threads = self.heap.resolve(self.program, frame.instance, id, call, place);
+            if threads.contains(&receiver) {
+                return true;
+            }
+        }
+        state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
+    }
+
+    /// Waits for what was started in a group.
+    fn join_group(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        group: &Place,
+        state: &mut State,
+    ) {
+        let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
+        let path = self.place_path(frame, id, call, group);
+        for thread in self.threads.in_groups(&objects) {
+            if self.joins_all(thread, &objects) {
+                state.add_joined(Joined { thread, is_assumed: false });
+            } else {
+                unite(&mut state.joined_some, &[thread]);
+            }
+            if let Some(path) = &path {
+                let joined = (path.clone(), thread);
+                if let Err(at) = state.joined_paths.binary_search(&joined) {
+                    state.joined_paths.insert(at, joined);
+                }
+            }
+        }
+    }
+
+    /// Whether a join of one of these objects waits for all instances of a thread.
+    fn joins_all(&self, thread: OriginId, objects: &[ObjectId]) -> bool {
+        let &[object] = objects else { return false };
+        let is_only = self.threads.groups[thread].iter().any(|group| **group == [object]);
+        let is_sure = self.threads.unique_objects.contains(object)
+            || self.threads.unique.contains(thread) && self.threads.in_groups(objects).len() == 1;
+        is_only && is_sure
+    }
+
+    fn flow_into(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        from: &Place,
+        to: &Place,
+        state: &mut State,
+    ) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let (holder, name) = match to {
+            Place::Slot(holder, name) => (holder, Some(name)),
+            Place::Element(holder) | Place::Variable { object: holder, .. } => (holder, None),
+            Place::Static { .. } => {
+                let objects = self.heap.resolve(self.program, frame.instance, id, call, from);
+                self.escape(&objects, state);
+                return;
+            }
+            _ => return,
+        };
+        let objects = self.heap.resolve(self.program, frame.instance, id, call, holder);
+        let path = self.place_path(frame, id, call, holder);
+        let path = path.unwrap_or_else(|| Path::root(Root::Outer(u16::MAX)));
+        let step = name.and_then(|name| self.program.names.find_symbol(name.as_bytes()));
+        let to = step.and_then(|step| path.step(PathStep::Slot(step)));
+        let value = value_of(&frame.facts, self.program, id, call, from);
+        let values = self.heap.resolve(self.program, frame.instance, id, call, from);
+        self.store_into(frame, (&path, &objects), to, value, &values, state);
+    }
+}
+
+/// Whether the test of a result tells an outcome.
+fn holds(when: &Outcome, test: Test) -> bool {
+    match when {
+        Outcome::True | Outcome::NonNull | Outcome::NonZero => test != Test::Zero,
+        Outcome::False | Outcome::Null | Outcome::Zero => test == Test::Zero,
+        Outcome::Positive => test == Test::Positive,
+        Outcome::Negative => test == Test::Negative,
+        _ => false,
+    }
+}

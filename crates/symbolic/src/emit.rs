@@ -1,0 +1,205 @@
+//! Access events: what every statement of every context reads and writes, with what is known then.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use unsnarl_entity::{EntityId, PrimaryMap, UniqueMap, entity_id};
+use unsnarl_program::FieldId;
+use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
+use unsnarl_program::heap::{InstanceId, OriginId};
+
+use crate::access::{Access, accesses};
+use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
+use crate::execute::{Executor, Frame};
+use crate::path::{Path, Root};
+use crate::state::{ChannelId, Joined, State};
+
+entity_id! {
+    /// What is known at an access about the order with other threads.
+    pub(crate) struct TimeId("time");
+}
+
+/// What is known at an access about the order with other threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Time {
+    pub(crate) started: SmallVec<[OriginId; 4]>,
+    pub(crate) joined: SmallVec<[Joined; 2]>,
+    /// The threads that belong to the accessed object and have ended.
+    pub(crate) joined_base: SmallVec<[OriginId; 1]>,
+    pub(crate) sent: SmallVec<[ChannelId; 2]>,
+    /// Whether the accessed object itself carried the signal.
+    pub(crate) received: SmallVec<[(ChannelId, bool); 1]>,
+}
+
+/// The events of an execution.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    pub(crate) events: PrimaryMap<EventId, Event>,
+    pub(crate) times: UniqueMap<TimeId, Time>,
+    pub(crate) time_of: Vec<TimeId>,
+    known: FxHashMap<Key, EventId>,
+}
+
+/// Events that are the same for every question that is asked.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    instance: InstanceId,
+    statement: StatementId,
+    kind: AccessKind,
+    accessed: Accessed,
+    base: Option<Value>,
+    guards: Box<[Guard]>,
+    is_fresh: bool,
+    time: TimeId,
+}
+
+impl Executor<'_, '_> {
+    /// Goes through all contexts once more, now that nothing changes any more.
+    pub(crate) fn events(&mut self) -> Events {
+        let mut events = Events::default();
+        self.is_final = true;
+        let contexts: Vec<ContextId> = self.contexts.keys().collect();
+        for context in contexts {
+            let Some(frame) = self.frame(context) else { continue };
+            let flow = self.flow(&frame);
+            let body = std::sync::Arc::clone(&frame.facts.body);
+            for (index, state) in flow.before.into_iter().enumerate() {
+                let Some(mut state) = state else { continue };
+                for (id, _) in body.block_statements(BlockId::from_index(index)) {
+                    self.emit(&frame, id, &state, &mut events);
+                    if !self.transfer(&frame, id, &mut state) {
+                        break;
+                    }
+                }
+            }
+        }
+        events
+    }
+
+    fn emit(&mut self, frame: &Frame, id: StatementId, state: &State, events: &mut Events) {
+        for access in accesses(self.program, self.heap, &frame.facts, frame.instance, id) {
+            let is_visible = access.is_static()
+                || access.objects.iter().any(|&object| self.sharing.is_shared(object));
+            if is_visible {
+                self.emit_access(frame, id, access, state, events);
+            }
+        }
+    }
+
+    fn emit_access(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        access: Access,
+        state: &State,
+        events: &mut Events,
+    ) {
+        let paths =
+            access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
+        let strict = paths.as_ref().map(|(strict, _)| strict);
+        let guards = self.guards(paths.as_ref(), state);
+        let is_fresh = strict.is_some_and(|path| state.is_fresh(path));
+        let is_base = |path: &Path| strict == Some(path);
+        let time = events.times.intern(Time {
+            started: state.started.clone(),
+            joined: state.joined.clone(),
+            joined_base: state
+                .joined_paths
+                .iter()
+                .filter(|(path, _)| is_base(path))
+                .map(|&(_, thread)| thread)
+                .collect(),
+            sent: state.sent.clone(),
+            received: state
+                .received
+                .iter()
+                .map(|(channel, path)| (*channel, path.as_ref().is_some_and(is_base)))
+                .collect(),
+        });
+        let Access { kind, base, objects, accessed, is_atomic, written } = access;
+        let (instance, statement) = (frame.instance, id);
+        let key = Key {
+            instance,
+            statement,
+            kind,
+            accessed,
+            base,
+            guards: guards.clone(),
+            is_fresh,
+            time,
+        };
+        if events.known.contains_key(&key) {
+            return;
+        }
+        let event = events.events.push(Event {
+            kind,
+            objects: objects.into(),
+            accessed,
+            thread: self.heap.instances[instance].origin,
+            instance,
+            context: frame.context,
+            statement,
+            guards,
+            is_atomic,
+            is_fresh,
+            is_through_this: base.is_some_and(|base| is_this(frame, base)),
+            loaded_from: base.and_then(|base| loaded_from(frame, base)),
+            writes_default: written.is_some_and(|value| is_default(frame, value)),
+        });
+        events.time_of.push(time);
+        events.known.insert(key, event);
+    }
+
+    fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Box<[Guard]> {
+        let mut guards: Vec<Guard> = Vec::new();
+        for lock in &state.locks {
+            let relation = base.and_then(|(strict, loose)| {
+                let lock = lock.path.as_ref()?;
+                relation(strict, lock).or_else(|| relation(loose, lock))
+            });
+            let objects = self.sets[lock.objects].clone();
+            let guard = Guard { objects, mode: lock.mode, relation };
+            if !guards.contains(&guard) {
+                guards.push(guard);
+            }
+        }
+        guards.into()
+    }
+}
+
+/// How a lock and the accessed object are reached from one object.
+fn relation(base: &Path, lock: &Path) -> Option<Relation> {
+    if base.root != lock.root {
+        return None;
+    }
+    let same = base.steps.iter().zip(&lock.steps).take_while(|(one, other)| one == other).count();
+    let rest = |path: &Path| -> SmallVec<[PathStep; 2]> { path.steps[same..].into() };
+    Some(Relation { to_base: rest(base), to_lock: rest(lock) })
+}
+
+fn is_this(frame: &Frame, base: Value) -> bool {
+    let path = frame.facts.strict_path(base);
+    !frame.facts.is_static && path.root == Root::Parameter(0) && path.steps.is_empty()
+}
+
+fn loaded_from(frame: &Frame, base: Value) -> Option<FieldId> {
+    let base = frame.facts.uncast(base);
+    let definition = frame.facts.body.values[base].definition;
+    match frame.facts.body.statements[definition].operation {
+        Operation::GetField { .. } | Operation::GetStatic { .. } => frame.facts.field(definition),
+        _ => None,
+    }
+}
+
+/// Whether a value is the one that variables have from the beginning.
+pub(crate) fn is_default(frame: &Frame, value: Value) -> bool {
+    matches!(
+        frame.facts.body.definition(value).operation,
+        Operation::Constant(
+            Constant::Null
+                | Constant::Int(0)
+                | Constant::Long(0)
+                | Constant::Float(0)
+                | Constant::Double(0)
+        )
+    )
+}

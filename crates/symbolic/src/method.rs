@@ -1,0 +1,250 @@
+//! What is known about a method without its context: loops, access paths of its values, and the fields
+//! that its statements name.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_classfile::flags;
+use unsnarl_entity::{EntityId, EntitySet};
+use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
+use unsnarl_program::heap::Heap;
+use unsnarl_program::names::Symbol;
+use unsnarl_program::{FieldId, MethodId, Program};
+
+use crate::event::PathStep;
+use crate::path::{Path, Root};
+
+/// The methods that the heap shape graph reached.
+#[derive(Debug, Default)]
+pub(crate) struct Methods {
+    methods: FxHashMap<MethodId, Arc<MethodFacts>>,
+}
+
+/// A method without its context.
+#[derive(Debug)]
+pub(crate) struct MethodFacts {
+    pub(crate) body: Arc<Body>,
+    pub(crate) is_static: bool,
+    pub(crate) is_synchronized: bool,
+    pub(crate) is_constructor: bool,
+    pub(crate) loops: Vec<Loop>,
+    block_of: Vec<BlockId>,
+    in_cycle: Vec<bool>,
+    fields: Vec<Option<FieldId>>,
+    strict: Vec<Path>,
+    loose: Vec<Path>,
+}
+
+/// A natural loop.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    pub(crate) header: BlockId,
+    /// Where the edges back to the header come from.
+    pub(crate) latches: Vec<BlockId>,
+    pub(crate) blocks: EntitySet<BlockId>,
+}
+
+impl Methods {
+    pub(crate) fn new(program: &mut Program<'_>, heap: &Heap<'_>) -> Self {
+        let mut ids: Vec<MethodId> = heap.instances.values().map(|i| i.method).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut facts: Vec<(MethodId, MethodFacts)> = ids
+            .into_iter()
+            .filter_map(|method| Some((method, MethodFacts::new(program, method)?)))
+            .collect();
+        let mut written: FxHashSet<FieldId> = FxHashSet::default();
+        for (_, facts) in &facts {
+            written.extend(facts.late_writes());
+        }
+        let is_stable = |(id, field): (FieldId, &unsnarl_program::Field)| {
+            let is_fixed = field.access & flags::FINAL != 0
+                || field.access & (flags::STATIC | flags::VOLATILE) == 0 && !written.contains(&id);
+            is_fixed.then_some(id)
+        };
+        let stable_fields: FxHashSet<FieldId> =
+            program.fields().iter().filter_map(is_stable).collect();
+        let element = program.names.symbol(b"[]");
+        for (_, facts) in &mut facts {
+            facts.find_paths(&stable_fields, element);
+        }
+        let methods = facts.into_iter().map(|(id, facts)| (id, Arc::new(facts))).collect();
+        Self { methods }
+    }
+
+    pub(crate) fn get(&self, method: MethodId) -> Option<&Arc<MethodFacts>> {
+        self.methods.get(&method)
+    }
+}
+
+impl MethodFacts {
+    fn new(program: &mut Program<'_>, method: MethodId) -> Option<Self> {
+        let body = program.body(method)?;
+        let fields = body.statements.values().map(|statement| match statement.operation {
+            Operation::GetField { field, .. }
+            | Operation::PutField { field, .. }
+            | Operation::GetStatic { field }
+            | Operation::PutStatic { field, .. } => program.resolve_field(field),
+            _ => None,
+        });
+        let fields = fields.collect();
+        let data = &program.methods()[method];
+        let mut block_of = vec![body.entry(); body.statements.len()];
+        for (block, data) in body.blocks.iter() {
+            block_of[data.start.index()..data.end.index()].fill(block);
+        }
+        let loops = loops(&body);
+        let mut in_cycle = vec![false; body.blocks.len()];
+        for block in loops.iter().flat_map(|found| found.blocks.iter()) {
+            in_cycle[block.index()] = true;
+        }
+        Some(Self {
+            is_static: data.is_static(),
+            is_synchronized: data.access & flags::SYNCHRONIZED != 0,
+            is_constructor: data.name == program.names.known.init,
+            body,
+            loops,
+            block_of,
+            in_cycle,
+            fields,
+            strict: Vec::new(),
+            loose: Vec::new(),
+        })
+    }
+
+    /// Whether a statement may run again before its method returns.
+    pub(crate) fn is_in_cycle(&self, statement: StatementId) -> bool {
+        self.in_cycle[self.block_of[statement.index()].index()]
+    }
+
+    /// The field that a statement accesses, if it exists.
+    pub(crate) fn field(&self, statement: StatementId) -> Option<FieldId> {
+        self.fields[statement.index()]
+    }
+
+    /// By fields that never change.
+    pub(crate) fn strict_path(&self, value: Value) -> &Path {
+        &self.strict[value.index()]
+    }
+
+    /// By any loads.
+    pub(crate) fn loose_path(&self, value: Value) -> &Path {
+        &self.loose[value.index()]
+    }
+
+    /// The value behind casts.
+    pub(crate) fn uncast(&self, mut value: Value) -> Value {
+        while let Operation::Cast { value: inner, .. } = self.body.definition(value).operation {
+            value = inner;
+        }
+        value
+    }
+
+    /// The fields that are written other than to `this` in a constructor.
+    fn late_writes(&self) -> impl Iterator<Item = FieldId> + '_ {
+        self.body.statements.iter().filter_map(|(id, statement)| match statement.operation {
+            Operation::PutField { object, .. } => {
+                let is_this = !self.is_static
+                    && self.body.definition(object).operation == Operation::Parameter(0);
+                let is_early = self.is_constructor && is_this && !self.is_in_cycle(id);
+                self.field(id).filter(|_| !is_early)
+            }
+            _ => None,
+        })
+    }
+
+    fn find_paths(&mut self, stable: &FxHashSet<FieldId>, element: Symbol) {
+        let own = |value: Value| Path::root(Root::Value(value));
+        let body = Arc::clone(&self.body);
+        let mut strict: Vec<Path> = body.values.keys().map(own).collect();
+        let mut loose = strict.clone();
+        let mut known = vec![false; strict.len()];
+        for (id, statement) in body.statements.iter() {
+            let Some(result) = statement.result else { continue };
+            let field = self.field(id);
+            known[result.index()] = true;
+            let (close, far) = match &statement.operation {
+                Operation::Parameter(number) => {
+                    let path = Path::root(Root::Parameter(*number));
+                    (Some(path.clone()), Some(path))
+                }
+                Operation::Cast { value, .. } => {
+                    (Some(strict[value.index()].clone()), Some(loose[value.index()].clone()))
+                }
+                Operation::Constant(Constant::Class(ty)) => {
+                    let path = Path::root(Root::Class(*ty));
+                    (Some(path.clone()), Some(path))
+                }
+                Operation::Phi(inputs) => {
+                    let same = |paths: &[Path]| {
+                        let first = paths.get(inputs.first()?.index())?;
+                        let is_same = inputs
+                            .iter()
+                            .all(|input| known[input.index()] && paths[input.index()] == *first);
+                        is_same.then(|| first.clone())
+                    };
+                    (same(&strict), same(&loose))
+                }
+                Operation::GetStatic { .. } => {
+                    let path = field.map(|field| Path::root(Root::Static(field)));
+                    let is_stable = field.is_some_and(|field| stable.contains(&field));
+                    (path.clone().filter(|_| is_stable), path)
+                }
+                Operation::GetField { object, .. } => match field {
+                    Some(field) => {
+                        let step = PathStep::Field(field);
+                        let close = stable
+                            .contains(&field)
+                            .then(|| strict[object.index()].step(step))
+                            .flatten();
+                        (close, loose[object.index()].step(step))
+                    }
+                    None => (None, None),
+                },
+                Operation::ArrayLoad { array, .. } => {
+                    (None, loose[array.index()].step(PathStep::Slot(element)))
+                }
+                _ => (None, None),
+            };
+            if let Some(path) = close {
+                strict[result.index()] = path;
+            }
+            if let Some(path) = far {
+                loose[result.index()] = path;
+            }
+        }
+        self.strict = strict;
+        self.loose = loose;
+    }
+}
+
+/// The loops of a body. Blocks are in reverse postorder, so an edge that does not lead forward closes
+/// a loop; the edges of a control flow that cannot be reduced give loops that are too large.
+fn loops(body: &Body) -> Vec<Loop> {
+    let mut found: Vec<Loop> = Vec::new();
+    for block in body.blocks.keys() {
+        for header in body.successors(block) {
+            if header > block {
+                continue;
+            }
+            match found.iter_mut().find(|found| found.header == header) {
+                Some(found) => found.latches.push(block),
+                None => {
+                    let blocks = EntitySet::from_iter([header]);
+                    found.push(Loop { header, latches: vec![block], blocks });
+                }
+            }
+        }
+    }
+    for Loop { latches, blocks, .. } in &mut found {
+        latches.sort_unstable();
+        latches.dedup();
+        let mut open = latches.clone();
+        while let Some(block) = open.pop() {
+            if blocks.insert(block) {
+                open.extend(body.blocks[block].predecessors.iter().map(|edge| edge.from));
+            }
+        }
+    }
+    found
+}

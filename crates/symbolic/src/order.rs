@@ -1,0 +1,224 @@
+//! Which accesses cannot overlap (seed 000, sections 4.3 and 4.4): by the order of threads, and by
+//! locks.
+
+use unsnarl_entity::EntityId;
+use unsnarl_models::{LockMode, StartKind};
+use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
+
+use crate::Execution;
+use crate::emit::Time;
+use crate::event::{CommonGuard, Event, EventId, Guard, Order, Sharing};
+
+impl Execution<'_> {
+    pub(crate) fn find_order(
+        &self,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
+    ) -> Option<Order> {
+        let (one, other) = (&self.events[first], &self.events[second]);
+        if one.thread == other.thread && self.is_unique_thread(one.thread) {
+            return Some(Order::SameThread);
+        }
+        if self.is_initializer(one.thread) || self.is_initializer(other.thread) {
+            // A class is initialized before anybody uses it.
+            return Some(Order::Start);
+        }
+        if object.is_some() && (one.is_fresh || other.is_fresh) {
+            return Some(Order::Fresh);
+        }
+        let pairs = [(first, second), (second, first)];
+        if pairs.iter().any(|&(early, late)| self.is_before_start(early, self.events[late].thread))
+        {
+            return Some(Order::Start);
+        }
+        let joins = pairs.iter().filter_map(|&(early, late)| self.joined_at(object, early, late));
+        if let Some(is_assumed) = joins.min() {
+            return Some(Order::Join { is_assumed });
+        }
+        if pairs.iter().any(|&(early, late)| self.is_signalled(early, late)) {
+            return Some(Order::Signal);
+        }
+        if self.is_serial(one.thread, other.thread) {
+            return Some(Order::Serial);
+        }
+        self.is_encapsulated(object?, one, other).then_some(Order::Encapsulated)
+    }
+
+    fn time(&self, event: EventId) -> &Time {
+        &self.times[self.time_of[event.index()]]
+    }
+
+    fn is_initializer(&self, thread: OriginId) -> bool {
+        self.heap.origins[thread].kind == OriginKind::Init
+    }
+
+    /// The thread that starts a thread.
+    fn starter(&self, thread: OriginId) -> Option<OriginId> {
+        let start = self.heap.origins[thread].start?;
+        Some(self.heap.instances[start.instance].origin)
+    }
+
+    /// Whether no instance of a thread has begun when an access happens.
+    fn is_before_start(&self, event: EventId, thread: OriginId) -> bool {
+        let own = self.events[event].thread;
+        if !self.is_unique_thread(own) {
+            return false;
+        }
+        let mut thread = thread;
+        let mut seen = vec![thread];
+        loop {
+            let Some(starter) = self.starter(thread) else { return false };
+            if starter == own {
+                return !self.time(event).started.contains(&thread);
+            }
+            if seen.contains(&starter) {
+                return false;
+            }
+            seen.push(starter);
+            thread = starter;
+        }
+    }
+
+    /// Whether all instances of the thread of the first access have ended when the second happens; if
+    /// so, whether that is assumed only.
+    fn joined_at(&self, object: Option<ObjectId>, early: EventId, late: EventId) -> Option<bool> {
+        let (thread, own) = (self.events[early].thread, self.events[late].thread);
+        let time = self.time(late);
+        if self.is_unique_thread(own)
+            && let Some(is_assumed) = self.has_ended(time, own, thread, 0)
+        {
+            return Some(is_assumed);
+        }
+        // A thread object that was joined belongs to whoever joined it.
+        let is_own = object.is_some_and(|object| {
+            time.joined_base.contains(&thread)
+                && self.heap.origins[thread].receiver == Some(object)
+                && self.is_own_access(object, &self.events[early])
+        });
+        is_own.then_some(false)
+    }
+
+    fn has_ended(&self, time: &Time, own: OriginId, thread: OriginId, depth: u8) -> Option<bool> {
+        let starter = self.starter(thread)?;
+        if starter == own {
+            let joined = time.joined.iter().find(|joined| joined.thread == thread)?;
+            return Some(joined.is_assumed);
+        }
+        // Its starter has ended, and had waited for it before.
+        if depth > 8 || starter == thread {
+            return None;
+        }
+        let is_starter_assumed = self.has_ended(time, own, starter, depth + 1)?;
+        let joined = self.ends.get(&starter)?;
+        let joined = joined.iter().find(|joined| joined.thread == thread)?;
+        Some(is_starter_assumed | joined.is_assumed)
+    }
+
+    /// Whether the second access has received a signal that only the thread of the first can have sent
+    /// and that it had not sent yet.
+    fn is_signalled(&self, early: EventId, late: EventId) -> bool {
+        let thread = self.events[early].thread;
+        let (before, after) = (self.time(early), self.time(late));
+        self.is_unique_thread(thread)
+            && after.received.iter().any(|&(channel, is_base)| {
+                let is_known = match self.channels[channel] {
+                    crate::state::Channel::Static(_) => true,
+                    crate::state::Channel::Object(object, _) => is_base || self.is_unique(object),
+                };
+                is_known
+                    && !before.sent.contains(&channel)
+                    && self.senders.get(&channel).is_some_and(|senders| **senders == [thread])
+            })
+    }
+
+    /// Whether the tasks of two threads run one after the other.
+    fn is_serial(&self, one: OriginId, other: OriginId) -> bool {
+        let groups = |thread: OriginId| self.threads.groups[thread].iter();
+        let is_periodic =
+            |thread| self.heap.origins[thread].kind == OriginKind::Started(StartKind::PeriodicTask);
+        if one == other && is_periodic(one) && self.is_started_once(one) {
+            return true;
+        }
+        let in_serial = groups(one).any(|group| {
+            matches!(group[..], [object] if self.threads.serial.contains(object)
+                && self.is_unique(object)
+                && groups(other).any(|other| **other == [object]))
+        });
+        let is_after = |late: OriginId, early: OriginId| {
+            self.threads.after[late].iter().any(|after| {
+                matches!(after[..], [object] if self.is_unique(object)
+                    && groups(early).any(|group| **group == [object]))
+            })
+        };
+        in_serial || is_after(one, other) || is_after(other, one)
+    }
+
+    /// Whether the start of a thread is executed at most once, however often the thread then runs.
+    fn is_started_once(&self, thread: OriginId) -> bool {
+        self.threads.started_once.contains(thread)
+    }
+
+    /// Whether both accesses are by the thread that the object belongs to.
+    fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
+        if self.sharing(object) == Sharing::ThreadSpecific {
+            return true;
+        }
+        one.thread == other.thread
+            && self.heap.origins[one.thread].receiver == Some(object)
+            && self.is_own_access(object, one)
+            && self.is_own_access(object, other)
+    }
+
+    /// Whether a started thread accesses its own object: by `this`, and it never gets hold of the
+    /// object of another such thread.
+    fn is_own_access(&self, object: ObjectId, event: &Event) -> bool {
+        let thread = event.thread;
+        event.is_through_this
+            && !self.seen_receivers.contains(thread)
+            && !self.sharing.loaded.contains(&(thread, object))
+    }
+
+    pub(crate) fn find_common_guard(
+        &self,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
+    ) -> Option<CommonGuard> {
+        let (one, other) = (&self.events[first].guards, &self.events[second].guards);
+        one.iter().find_map(|one| {
+            let excludes = |other: &&Guard| {
+                let modes = [one.mode, other.mode];
+                !modes.contains(&LockMode::Optimistic) && modes.contains(&LockMode::Exclusive)
+            };
+            let others = other.iter().filter(excludes);
+            others.filter_map(|other| self.same_lock(object, one, other)).next()
+        })
+    }
+
+    fn same_lock(
+        &self,
+        object: Option<ObjectId>,
+        one: &Guard,
+        other: &Guard,
+    ) -> Option<CommonGuard> {
+        if let [lock] = one.objects[..]
+            && one.objects == other.objects
+            && self.is_unique(lock)
+        {
+            return Some(CommonGuard::Unique(lock));
+        }
+        let relation = one.relation.as_ref()?;
+        if one.relation != other.relation {
+            return None;
+        }
+        if relation.to_base.is_empty() {
+            return Some(match relation.to_lock.is_empty() {
+                true => CommonGuard::Itself,
+                false => CommonGuard::Member(relation.to_lock.clone()),
+            });
+        }
+        let is_hosted = self.hosts.is_hosted(object?, &relation.to_base);
+        is_hosted.then(|| CommonGuard::Host(relation.clone()))
+    }
+}

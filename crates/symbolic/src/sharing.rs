@@ -1,0 +1,239 @@
+//! Which threads access which object (seed 000, sections 3.3.4 and 3.4.3), found without regard to
+//! the order of statements, before the symbolic execution.
+
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
+use unsnarl_models::{Effect, Place};
+use unsnarl_program::Program;
+use unsnarl_program::body::{Operation, StatementId};
+use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind};
+
+use crate::access::accesses;
+use crate::event::Sharing;
+use crate::method::{MethodFacts, Methods};
+use crate::state::unite;
+use crate::threads::{Threads, is_followed};
+
+/// Who accesses what.
+#[derive(Debug, Default)]
+pub(crate) struct SharingFacts {
+    /// The threads that access an object, class initializers aside; sorted.
+    accessors: SecondaryMap<ObjectId, SmallVec<[OriginId; 2]>>,
+    sharing: Vec<Sharing>,
+    /// Which thread obtains a reference to an object other than by a call or by making it.
+    pub(crate) loaded: FxHashSet<(OriginId, ObjectId)>,
+    /// The objects that an object refers to; sorted.
+    pub(crate) referred: SecondaryMap<ObjectId, Vec<ObjectId>>,
+    /// Methods that do something, themselves or by calls, that matters to other threads.
+    pub(crate) relevant: EntitySet<InstanceId>,
+}
+
+impl SharingFacts {
+    pub(crate) fn new(
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        threads: &Threads,
+    ) -> Self {
+        let mut facts = Self::default();
+        for (from, _, to) in heap.references() {
+            facts.referred[from].extend_from_slice(to);
+        }
+        for id in heap.objects.keys() {
+            if !facts.referred[id].is_empty() {
+                let list = &mut facts.referred[id];
+                list.sort_unstable();
+                list.dedup();
+            }
+        }
+        for (id, instance) in heap.instances.iter() {
+            if let Some(method) = methods.get(instance.method) {
+                facts.collect(program, heap, method, id);
+            }
+        }
+        facts.classify(heap, threads);
+        facts.find_relevant(program, heap, methods);
+        facts
+    }
+
+    pub(crate) fn sharing(&self, object: ObjectId) -> Sharing {
+        // Objects that were added later are class objects, which have no variables.
+        self.sharing.get(object.index()).copied().unwrap_or(Sharing::OneThread)
+    }
+
+    pub(crate) fn is_shared(&self, object: ObjectId) -> bool {
+        self.sharing(object) != Sharing::OneThread
+    }
+
+    /// Who accesses what, and who loads what.
+    fn collect(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        method: &MethodFacts,
+        id: InstanceId,
+    ) {
+        let origin = heap.instances[id].origin;
+        let is_init = heap.origins[origin].kind == OriginKind::Init;
+        for (statement, data) in method.body.statements.iter() {
+            if !is_init {
+                for access in accesses(program, heap, method, id, statement) {
+                    for object in access.objects {
+                        unite(&mut self.accessors[object], &[origin]);
+                    }
+                }
+            }
+            let is_load = match data.operation {
+                Operation::GetField { .. }
+                | Operation::GetStatic { .. }
+                | Operation::ArrayLoad { .. }
+                | Operation::Catch(_) => true,
+                Operation::Invoke { .. } | Operation::InvokeDynamic { .. } => {
+                    !heap.models_at(id, statement).is_empty()
+                }
+                _ => false,
+            };
+            if let (true, Some(result)) = (is_load, data.result) {
+                self.loaded.extend(heap.points_to(id, result).iter().map(|&o| (origin, o)));
+            }
+        }
+    }
+
+    fn classify(&mut self, heap: &Heap<'_>, threads: &Threads) {
+        self.sharing = heap
+            .objects
+            .keys()
+            .map(|object| match self.accessors[object][..] {
+                [] => Sharing::OneThread,
+                [one] if threads.unique.contains(one) => Sharing::OneThread,
+                _ => Sharing::Shared,
+            })
+            .collect();
+        let candidates: FxHashSet<OriginId> =
+            heap.objects.keys().filter_map(|object| self.candidate(heap, object)).collect();
+        let mut candidates: Vec<OriginId> = candidates.into_iter().collect();
+        candidates.sort_unstable();
+        for origin in candidates {
+            self.confine(heap, origin);
+        }
+    }
+
+    /// The thread that makes an object and is the only one to access it, without being unique.
+    fn candidate(&self, heap: &Heap<'_>, object: ObjectId) -> Option<OriginId> {
+        match self.accessors[object][..] {
+            [one]
+                if self.sharing[object.index()] == Sharing::Shared
+                    && heap.objects[object].origin == Some(one) =>
+            {
+                Some(one)
+            }
+            _ => None,
+        }
+    }
+
+    /// An object that a thread makes, that only this thread accesses, and that cannot be reached from
+    /// static fields or from objects that others made, is not seen by two instances of the thread.
+    fn confine(&mut self, heap: &Heap<'_>, origin: OriginId) {
+        let mut reached: EntitySet<ObjectId> = EntitySet::new();
+        let mut open: Vec<ObjectId> = Vec::new();
+        let foreign = heap
+            .objects
+            .iter()
+            .filter(|(_, object)| object.origin != Some(origin))
+            .map(|(id, _)| id);
+        let globals = heap.static_fields().flat_map(|(_, to)| to.iter().copied());
+        for object in foreign.chain(globals) {
+            if reached.insert(object) {
+                open.push(object);
+            }
+        }
+        while let Some(object) = open.pop() {
+            for &next in &self.referred[object] {
+                if reached.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        for object in heap.objects.keys() {
+            if !reached.contains(object) && self.candidate(heap, object) == Some(origin) {
+                self.sharing[object.index()] = Sharing::OneThread;
+            }
+        }
+    }
+
+    fn find_relevant(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+        let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
+        let mut open = Vec::new();
+        for (id, instance) in heap.instances.iter() {
+            for call in heap.calls_of(id) {
+                if is_followed(heap, id, call.callee, call.kind) {
+                    callers[call.callee].push(id);
+                }
+            }
+            let Some(method) = methods.get(instance.method) else { continue };
+            let is_relevant = method.is_synchronized
+                || method
+                    .body
+                    .statements
+                    .keys()
+                    .any(|statement| self.is_relevant(program, heap, method, id, statement));
+            if is_relevant && self.relevant.insert(id) {
+                open.push(id);
+            }
+        }
+        while let Some(id) = open.pop() {
+            for &caller in &callers[id] {
+                if self.relevant.insert(caller) {
+                    open.push(caller);
+                }
+            }
+        }
+    }
+
+    fn is_relevant(
+        &self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        method: &MethodFacts,
+        id: InstanceId,
+        statement: StatementId,
+    ) -> bool {
+        let any_shared = |objects: &[ObjectId]| objects.iter().any(|&o| self.is_shared(o));
+        let data = &method.body.statements[statement];
+        match data.operation {
+            Operation::MonitorEnter(_) | Operation::MonitorExit(_) => return true,
+            Operation::PutStatic { .. } => return true,
+            Operation::PutField { object, .. } => return any_shared(heap.points_to(id, object)),
+            Operation::New(_) | Operation::NewArray { .. } => {
+                return data.result.is_some_and(|made| any_shared(heap.points_to(id, made)));
+            }
+            _ => {}
+        }
+        let is_access = accesses(program, heap, method, id, statement)
+            .iter()
+            .any(|access| access.is_static() || any_shared(&access.objects));
+        is_access
+            || heap.models_at(id, statement).iter().any(|&call| {
+                call.model.effects.iter().any(|effect| match effect {
+                    Effect::Acquire { .. }
+                    | Effect::Release { .. }
+                    | Effect::Send { .. }
+                    | Effect::Receive { .. }
+                    | Effect::Start { .. }
+                    | Effect::Later(_)
+                    | Effect::Join { .. } => true,
+                    Effect::Flow { to, .. } | Effect::Copy { to, .. } => match to {
+                        Place::Slot(holder, _)
+                        | Place::Element(holder)
+                        | Place::Variable { object: holder, .. } => {
+                            any_shared(&heap.resolve(program, id, statement, call, holder))
+                        }
+                        Place::Static { .. } => true,
+                        _ => false,
+                    },
+                    _ => false,
+                })
+            })
+    }
+}

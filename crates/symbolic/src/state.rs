@@ -1,0 +1,171 @@
+//! What a thread knows at a program point: the locks it certainly holds, the threads it may have
+//! started, those that have certainly ended, the signals it may have sent and has certainly received,
+//! and the objects that certainly nobody else can see yet.
+
+use smallvec::SmallVec;
+use unsnarl_entity::entity_id;
+use unsnarl_models::LockMode;
+use unsnarl_program::FieldId;
+use unsnarl_program::body::Value;
+use unsnarl_program::heap::{ObjectId, OriginId};
+
+use crate::event::Accessed;
+use crate::path::Path;
+
+entity_id! {
+    /// A set of objects.
+    pub(crate) struct ObjectsId("set");
+    /// Something that carries a signal.
+    pub(crate) struct ChannelId("ch");
+}
+
+/// Something that carries a signal: an object as a whole, a variable of it, or a static field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Channel {
+    Object(ObjectId, Option<Accessed>),
+    Static(FieldId),
+}
+
+/// What a thread knows at a program point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    /// Certainly held, in the order in which they were taken.
+    pub(crate) locks: SmallVec<[Lock; 2]>,
+    /// Locks that are held if a value says so.
+    pub(crate) pending: SmallVec<[Value; 1]>,
+    /// Possibly started by this thread; sorted.
+    pub(crate) started: SmallVec<[OriginId; 4]>,
+    /// All of them have certainly ended; sorted by thread.
+    pub(crate) joined: SmallVec<[Joined; 2]>,
+    /// At least one of them has certainly been waited for; sorted.
+    pub(crate) joined_some: SmallVec<[OriginId; 2]>,
+    /// The thread of this object has certainly ended; sorted.
+    pub(crate) joined_paths: SmallVec<[(Path, OriginId); 1]>,
+    /// Possibly sent by this thread; sorted.
+    pub(crate) sent: SmallVec<[ChannelId; 2]>,
+    /// Certainly received; sorted. The path is that of the object that carries the signal.
+    pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 1]>,
+    /// Certainly not seen by any other thread yet; sorted by path.
+    pub(crate) fresh: SmallVec<[Fresh; 2]>,
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lock {
+    pub(crate) path: Option<Path>,
+    pub(crate) objects: ObjectsId,
+    pub(crate) mode: LockMode,
+    /// How often it is held.
+    pub(crate) count: u8,
+    /// Which of the locks that were held when the method was entered it is.
+    pub(crate) inherited: Option<u8>,
+}
+
+/// A thread all of whose instances have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Joined {
+    pub(crate) thread: OriginId,
+    /// By heuristic.
+    pub(crate) is_assumed: bool,
+}
+
+/// An object that nobody else can see.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Fresh {
+    pub(crate) path: Path,
+    pub(crate) objects: ObjectsId,
+}
+
+impl State {
+    /// What holds whichever of two ways led here; says whether this state changed.
+    pub(crate) fn join(&mut self, other: &Self) -> bool {
+        let before = self.clone();
+        self.locks = join_locks(&self.locks, &other.locks);
+        self.pending.retain(|value| other.pending.contains(value));
+        self.joined = join_joined(self, other);
+        unite(&mut self.started, &other.started);
+        self.joined_some.retain(|thread| other.joined_some.contains(thread));
+        self.joined_paths.retain(|path| other.joined_paths.contains(path));
+        unite(&mut self.sent, &other.sent);
+        self.received.retain(|received| other.received.contains(received));
+        self.fresh.retain(|fresh| other.fresh.contains(fresh));
+        *self != before
+    }
+
+    pub(crate) fn add_started(&mut self, thread: OriginId) {
+        unite(&mut self.started, &[thread]);
+        self.joined.retain(|joined| joined.thread != thread);
+    }
+
+    pub(crate) fn add_joined(&mut self, joined: Joined) {
+        match self.joined.binary_search_by_key(&joined.thread, |joined| joined.thread) {
+            Ok(at) => self.joined[at].is_assumed &= joined.is_assumed,
+            Err(at) => self.joined.insert(at, joined),
+        }
+    }
+
+    pub(crate) fn add_fresh(&mut self, fresh: Fresh) {
+        match self.fresh.binary_search_by(|known| known.path.cmp(&fresh.path)) {
+            Ok(at) => self.fresh[at] = fresh,
+            Err(at) => self.fresh.insert(at, fresh),
+        }
+    }
+
+    pub(crate) fn is_fresh(&self, path: &Path) -> bool {
+        self.fresh.binary_search_by(|known| known.path.cmp(path)).is_ok()
+    }
+
+    pub(crate) fn add_received(&mut self, received: (ChannelId, Option<Path>)) {
+        if let Err(at) = self.received.binary_search(&received) {
+            self.received.insert(at, received);
+        }
+    }
+}
+
+/// Adds to a sorted list; says whether anything was new.
+pub(crate) fn unite<const N: usize, T: Copy + Ord>(to: &mut SmallVec<[T; N]>, from: &[T]) -> bool
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    let mut is_new = false;
+    for &item in from {
+        if let Err(at) = to.binary_search(&item) {
+            to.insert(at, item);
+            is_new = true;
+        }
+    }
+    is_new
+}
+
+/// The locks that are held on both ways, in the order of the first.
+fn join_locks(one: &[Lock], other: &[Lock]) -> SmallVec<[Lock; 2]> {
+    one.iter()
+        .filter_map(|lock| {
+            let same = other.iter().find(|o| {
+                o.objects == lock.objects
+                    && o.mode == lock.mode
+                    && o.path == lock.path
+                    && o.inherited == lock.inherited
+            })?;
+            Some(Lock { count: lock.count.min(same.count), ..lock.clone() })
+        })
+        .collect()
+}
+
+/// The threads that have ended on both ways. A thread that was not started on one of them counts.
+fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
+    let mut joined = SmallVec::new();
+    for (from, to) in [(one, other), (other, one)] {
+        for known in &from.joined {
+            let is_assumed = match to.joined.iter().find(|other| other.thread == known.thread) {
+                Some(same) => known.is_assumed | same.is_assumed,
+                None if to.started.contains(&known.thread) => continue,
+                None => known.is_assumed,
+            };
+            joined.push(Joined { is_assumed, ..*known });
+        }
+    }
+    joined.sort_unstable();
+    joined.dedup();
+    joined
+}

@@ -1,0 +1,395 @@
+//! Abstract threads and how often things happen (seed 000, sections 3.2 and 3.4.4).
+//!
+//! An abstract thread is *unique* if it stands for one thread at run time: the main thread, a class
+//! initializer, and a thread whose start is executed at most once. A method in a context is executed at
+//! most once if its thread is unique and exactly one call, outside of loops and in a caller that is
+//! itself executed at most once, leads to it.
+
+use rustc_hash::FxHashMap;
+use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
+use unsnarl_models::{Effect, Place, StartKind};
+use unsnarl_program::body::StatementId;
+use unsnarl_program::heap::{
+    EdgeKind, Heap, HeapObject, InstanceId, ModelCall, Object, ObjectId, OriginId, OriginKind,
+    StartSite,
+};
+use unsnarl_program::{MethodId, Program};
+
+use crate::method::Methods;
+
+/// The abstract threads and what is executed at most once.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    /// One thread at run time.
+    pub(crate) unique: EntitySet<OriginId>,
+    /// Started at most once, however often they run then.
+    pub(crate) started_once: EntitySet<OriginId>,
+    /// Methods that may be executed more than once, even if their thread is unique.
+    pub(crate) repeated: EntitySet<InstanceId>,
+    /// Objects that are one object at run time.
+    pub(crate) unique_objects: EntitySet<ObjectId>,
+    /// The threads that a statement starts.
+    pub(crate) started_at: FxHashMap<(InstanceId, StatementId), Vec<OriginId>>,
+    /// For each group that a thread is started in, the objects that it may be.
+    pub(crate) groups: SecondaryMap<OriginId, Vec<Vec<ObjectId>>>,
+    /// For each group that must end before a thread begins, the objects that it may be.
+    pub(crate) after: SecondaryMap<OriginId, Vec<Vec<ObjectId>>>,
+    /// The threads that are started in a group; sorted.
+    by_group: FxHashMap<ObjectId, Vec<OriginId>>,
+    /// The statements that join some of a thread.
+    pub(crate) join_sites: SecondaryMap<OriginId, Vec<(MethodId, StatementId)>>,
+    /// Objects that run what is started in them one after another.
+    pub(crate) serial: EntitySet<ObjectId>,
+}
+
+impl Threads {
+    pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
+        let mut threads = Self::default();
+        for (id, origin) in heap.origins.iter() {
+            if let Some(start) = origin.start {
+                let at = (start.instance, start.statement);
+                threads.started_at.entry(at).or_default().push(id);
+                threads.find_groups(program, heap, id, start);
+            }
+        }
+        threads.repeated = repeated(heap, methods);
+        threads.find_unique(heap, methods);
+        let repeated_by_thread = heap
+            .instances
+            .iter()
+            .filter(|(_, instance)| !threads.unique.contains(instance.origin))
+            .map(|(id, _)| id);
+        threads.repeated.extend(repeated_by_thread);
+        threads.find_unique_objects(heap, methods);
+        threads.find_serial_and_joins(program, heap);
+        threads
+    }
+
+    /// Whether a statement in a context is executed at most once.
+    pub(crate) fn is_once(
+        &self,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        instance: InstanceId,
+        statement: StatementId,
+    ) -> bool {
+        let facts = methods.get(heap.instances[instance].method);
+        !self.repeated.contains(instance)
+            && facts.is_some_and(|facts| !facts.is_in_cycle(statement))
+    }
+
+    fn find_groups(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        id: OriginId,
+        start: StartSite<'_>,
+    ) {
+        let StartSite { instance, statement, method, effect } = start;
+        let Effect::Start { groups, after, .. } = effect else { return };
+        let models = heap.models_at(instance, statement).iter();
+        let calls: Vec<ModelCall<'_>> = models
+            .copied()
+            .filter(|call| call.method == method && call.model.effects.contains(effect))
+            .collect();
+        let resolve = |place: &Place| {
+            let mut objects: Vec<ObjectId> = calls
+                .iter()
+                .flat_map(|&call| heap.resolve(program, instance, statement, call, place))
+                .collect();
+            objects.sort_unstable();
+            objects.dedup();
+            objects
+        };
+        self.groups[id] = groups.iter().map(resolve).filter(|found| !found.is_empty()).collect();
+        for &group in self.groups[id].iter().flatten() {
+            let threads = self.by_group.entry(group).or_default();
+            if threads.last() != Some(&id) {
+                threads.push(id);
+            }
+        }
+        self.after[id] = after.iter().map(resolve).filter(|found| !found.is_empty()).collect();
+    }
+
+    fn find_unique(&mut self, heap: &Heap<'_>, methods: &Methods) {
+        // A thread whose start is met on the way to itself is not unique: hence "not yet known" is no.
+        for root in heap.origins.keys() {
+            let mut chain = Vec::new();
+            let mut next = Some(root);
+            while let Some(origin) = next
+                && !chain.contains(&origin)
+                && !self.unique.contains(origin)
+            {
+                chain.push(origin);
+                next =
+                    heap.origins[origin].start.map(|start| heap.instances[start.instance].origin);
+            }
+            for origin in chain.into_iter().rev() {
+                if self.is_started_once(heap, methods, origin) {
+                    self.started_once.insert(origin);
+                    if !repeats(heap.origins[origin].kind) {
+                        self.unique.insert(origin);
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_started_once(&self, heap: &Heap<'_>, methods: &Methods, origin: OriginId) -> bool {
+        let data = &heap.origins[origin];
+        match data.kind {
+            OriginKind::Main | OriginKind::Init => true,
+            OriginKind::Client | OriginKind::Later => false,
+            OriginKind::Started(_) => data.start.is_some_and(|start| {
+                let is_single = match start.effect {
+                    Effect::Start { call, .. } => is_single(&call.receiver),
+                    _ => false,
+                };
+                is_single
+                    && self.unique.contains(heap.instances[start.instance].origin)
+                    && self.is_once(heap, methods, start.instance, start.statement)
+            }),
+        }
+    }
+
+    fn find_unique_objects(&mut self, heap: &Heap<'_>, methods: &Methods) {
+        let mut made_by: FxHashMap<_, Vec<InstanceId>> = FxHashMap::default();
+        for (id, instance) in heap.instances.iter() {
+            made_by.entry(instance.method).or_default().push(id);
+        }
+        for (id, object) in heap.objects.iter() {
+            let is_unique = match object.object {
+                Object::Class(_) | Object::ClassName(_) | Object::Member { .. } => true,
+                Object::Unknown(_) => false,
+                _ => self.is_made_once(heap, methods, &made_by, id, object),
+            };
+            if is_unique {
+                self.unique_objects.insert(id);
+            }
+        }
+    }
+
+    fn is_made_once(
+        &self,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        made_by: &FxHashMap<MethodId, Vec<InstanceId>>,
+        id: ObjectId,
+        object: &HeapObject,
+    ) -> bool {
+        let Some((method, statement)) = object.made else { return false };
+        let Some(result) =
+            methods.get(method).and_then(|facts| facts.body.statements[statement].result)
+        else {
+            return false;
+        };
+        let mut makers = made_by.get(&method).into_iter().flatten().filter(|&&instance| {
+            object.origin.is_none_or(|origin| heap.instances[instance].origin == origin)
+                && heap.points_to(instance, result).contains(&id)
+        });
+        let (maker, other) = (makers.next(), makers.next());
+        other.is_none() && maker.is_some_and(|&maker| self.is_once(heap, methods, maker, statement))
+    }
+
+    /// The threads that are started in one of these groups; sorted.
+    pub(crate) fn in_groups(&self, groups: &[ObjectId]) -> Vec<OriginId> {
+        let threads = groups.iter().filter_map(|group| self.by_group.get(group));
+        sorted(threads.flatten().copied())
+    }
+
+    fn find_serial_and_joins(&mut self, program: &Program<'_>, heap: &Heap<'_>) {
+        for (id, instance) in heap.instances.iter() {
+            let Some(body) = program.lowered_body(instance.method) else { continue };
+            for statement in body.statements.keys() {
+                for &call in heap.models_at(id, statement) {
+                    for effect in &call.model.effects {
+                        let (Effect::Serial(place) | Effect::Join { group: place, .. }) = effect
+                        else {
+                            continue;
+                        };
+                        let objects = heap.resolve(program, id, statement, call, place);
+                        if matches!(effect, Effect::Serial(_)) {
+                            self.serial.extend(objects);
+                            continue;
+                        }
+                        for thread in self.in_groups(&objects) {
+                            let site = (instance.method, statement);
+                            let sites = &mut self.join_sites[thread];
+                            if !sites.contains(&site) {
+                                sites.push(site);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether one start runs many times.
+fn repeats(kind: OriginKind) -> bool {
+    use StartKind::{ParallelStream, PeriodicTask};
+    matches!(kind, OriginKind::Started(ParallelStream | PeriodicTask))
+}
+
+/// Whether a place is one object, not all that are in a container.
+fn is_single(place: &Place) -> bool {
+    match place {
+        Place::Element(_) | Place::Variable { .. } => false,
+        Place::Slot(inner, name) => {
+            !matches!(&**name, "element" | "key" | "value") && is_single(inner)
+        }
+        _ => true,
+    }
+}
+
+/// The methods that may be executed more than once by one thread.
+fn repeated(heap: &Heap<'_>, methods: &Methods) -> EntitySet<InstanceId> {
+    let mut callers: SecondaryMap<InstanceId, u8> = SecondaryMap::new();
+    let mut repeated = EntitySet::new();
+    let mut open = Vec::new();
+    for origin in heap.origins.values() {
+        for &entry in &origin.entries {
+            callers[entry] = callers[entry].saturating_add(1);
+        }
+    }
+    for id in heap.instances.keys() {
+        let facts = methods.get(heap.instances[id].method);
+        for call in heap.calls_of(id) {
+            if !is_followed(heap, id, call.callee, call.kind) {
+                continue;
+            }
+            callers[call.callee] = callers[call.callee].saturating_add(1);
+            let is_loop = call.kind == EdgeKind::Callback
+                || facts.is_none_or(|facts| facts.is_in_cycle(call.statement));
+            if (is_loop || callers[call.callee] > 1) && repeated.insert(call.callee) {
+                open.push(call.callee);
+            }
+        }
+    }
+    for id in recursive(heap) {
+        if repeated.insert(id) {
+            open.push(id);
+        }
+    }
+    while let Some(id) = open.pop() {
+        for call in heap.calls_of(id) {
+            if is_followed(heap, id, call.callee, call.kind) && repeated.insert(call.callee) {
+                open.push(call.callee);
+            }
+        }
+    }
+    repeated
+}
+
+/// Whether a call is part of the caller's thread; class initializers are threads of their own.
+pub(crate) fn is_followed(
+    heap: &Heap<'_>,
+    caller: InstanceId,
+    callee: InstanceId,
+    kind: EdgeKind,
+) -> bool {
+    kind.is_within_thread() && heap.instances[caller].origin == heap.instances[callee].origin
+}
+
+/// The methods that may call themselves, directly or not. A method that calls itself within its thread
+/// has a caller in its own component: one besides the call that enters it, so that it was counted
+/// above already unless nothing enters it.
+fn recursive(heap: &Heap<'_>) -> Vec<InstanceId> {
+    // Depth first, with the methods on the way marked: an edge to one of them closes a cycle, and the
+    // method that it leads to has at least that call and the one by which it was entered.
+    const NEW: u8 = 0;
+    const OPEN: u8 = 1;
+    const DONE: u8 = 2;
+    let mut state: SecondaryMap<InstanceId, u8> = SecondaryMap::new();
+    let mut found = Vec::new();
+    for root in heap.instances.keys() {
+        if state[root] != NEW {
+            continue;
+        }
+        state[root] = OPEN;
+        let mut stack = vec![(root, 0)];
+        while let Some((id, next)) = stack.last_mut() {
+            let (id, calls) = (*id, heap.calls_of(*id));
+            let Some(call) = calls.get(*next) else {
+                state[id] = DONE;
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            if !is_followed(heap, id, call.callee, call.kind) {
+                continue;
+            }
+            match state[call.callee] {
+                NEW => {
+                    state[call.callee] = OPEN;
+                    stack.push((call.callee, 0));
+                }
+                OPEN => found.push(call.callee),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A short name of an abstract thread for people.
+pub(crate) fn name(program: &Program<'_>, heap: &Heap<'_>, thread: OriginId) -> String {
+    use unsnarl_program::path::Role;
+    let origin = &heap.origins[thread];
+    let kind = match origin.kind {
+        OriginKind::Main => return "main".to_owned(),
+        OriginKind::Client => return "client".to_owned(),
+        OriginKind::Init => return "class initializer".to_owned(),
+        OriginKind::Later => "callback".to_owned(),
+        OriginKind::Started(kind) => kind.word().replace('-', " "),
+    };
+    let class = origin.receiver.and_then(|receiver| class_of(heap.objects[receiver].object));
+    if let Some(class) = class
+        && !matches!(program.classes()[class].origin, unsnarl_program::Origin::Lambda(_))
+        && program.role(class) == Some(Role::Input)
+    {
+        let name = program.class_text(class);
+        let simple = name.rsplit(['.', '$']).next().unwrap_or(&name);
+        if !simple.is_empty() && !simple.starts_with(|first: char| first.is_ascii_digit()) {
+            return simple.to_owned();
+        }
+    }
+    let Some(start) = origin.start else { return kind };
+    match place_of(program, heap, start.instance, start.statement) {
+        Some(place) => format!("{kind} at {place}"),
+        None => kind,
+    }
+}
+
+/// The class of an object, if it is an instance of one.
+pub(crate) fn class_of(object: Object) -> Option<unsnarl_program::ClassId> {
+    match object {
+        Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
+            Some(class)
+        }
+        _ => None,
+    }
+}
+
+/// `File.java:12`, of the nearest caller that has lines.
+fn place_of(
+    program: &Program<'_>,
+    heap: &Heap<'_>,
+    instance: InstanceId,
+    statement: StatementId,
+) -> Option<String> {
+    let method = heap.instances[instance].method;
+    let class = program.class_around(program.methods()[method].class);
+    let file = program.source_file(class)?;
+    let line = program.lowered_body(method)?.statements[statement].line;
+    Some(if line == 0 { file } else { format!("{file}:{line}") })
+}
+
+/// Numbers things that are found again by their value; small and sorted.
+pub(crate) fn sorted<T: EntityId>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}

@@ -1,0 +1,422 @@
+//! What a statement does to the state.
+
+use std::sync::Arc;
+
+use unsnarl_classfile::{Opcode, flags};
+use unsnarl_models::LockMode;
+use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
+use unsnarl_program::heap::ObjectId;
+use unsnarl_program::{FieldId, MethodId};
+
+use crate::emit::is_default;
+use crate::event::{Accessed, PathStep};
+use crate::execute::{Executor, Frame};
+use crate::path::{Path, Root};
+use crate::state::{Channel, Fresh, Lock, ObjectsId, State};
+
+/// More objects than this can be reached: it is not worth to know which.
+const REACHABLE: usize = 2000;
+
+/// What a branch tells about a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// Zero, false or null.
+    Zero,
+    /// Anything else.
+    NonZero,
+    Positive,
+    Negative,
+}
+
+impl Executor<'_, '_> {
+    /// Runs a statement; false if it does not return, as far as is known.
+    pub(crate) fn transfer(&mut self, frame: &Frame, id: StatementId, state: &mut State) -> bool {
+        let body = Arc::clone(&frame.facts.body);
+        let statement = &body.statements[id];
+        if let Some(result) = statement.result {
+            forget(state, result);
+        }
+        match &statement.operation {
+            Operation::New(_) | Operation::NewArray { .. } => {
+                if let Some(result) = statement.result {
+                    self.make(frame, result, state);
+                }
+            }
+            Operation::GetField { object, .. } => {
+                if let (Some(field), Some(result)) = (frame.facts.field(id), statement.result) {
+                    self.load(frame, *object, PathStep::Field(field), result, state);
+                }
+            }
+            Operation::PutField { object, value, .. } => {
+                if let Some(field) = frame.facts.field(id) {
+                    self.store(frame, *object, Some(PathStep::Field(field)), *value, state);
+                    // Nobody waits for the value that a variable has from the beginning.
+                    if self.is_volatile(field) && !is_default(frame, *value) {
+                        let variable = Some(Accessed::Field(field));
+                        for &object in self.heap.points_to(frame.instance, *object) {
+                            self.send(frame, Channel::Object(object, variable), state);
+                        }
+                    }
+                }
+            }
+            Operation::PutStatic { value, .. } => {
+                if let Some(field) = frame.facts.field(id)
+                    && self.is_volatile(field)
+                    && !is_default(frame, *value)
+                {
+                    self.send(frame, Channel::Static(field), state);
+                }
+                self.escape_value(frame, *value, state);
+            }
+            Operation::ArrayStore { array, value, .. } => {
+                self.store(frame, *array, None, *value, state);
+            }
+            Operation::MonitorEnter(value) => {
+                let (path, objects) =
+                    (self.strict_path(frame, *value), self.points_to(frame, *value));
+                self.acquire(Some(path), objects, LockMode::Exclusive, state);
+            }
+            Operation::MonitorExit(value) => {
+                let (path, objects) =
+                    (self.strict_path(frame, *value), self.points_to(frame, *value));
+                self.release(Some(&path), objects, LockMode::Exclusive, state);
+            }
+            Operation::Throw(value) => self.escape_value(frame, *value, state),
+            Operation::Invoke { arguments, .. } | Operation::InvokeDynamic { arguments, .. } => {
+                return self.invoke(frame, id, arguments, statement.result, state);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    pub(crate) fn is_volatile(&self, field: FieldId) -> bool {
+        self.program.fields()[field].access & flags::VOLATILE != 0
+    }
+
+    // Objects that nobody else sees.
+
+    pub(crate) fn make(&mut self, frame: &Frame, result: Value, state: &mut State) {
+        let objects = self.points_to(frame, result);
+        // Who is never seen by others needs no watching.
+        if self.sets[objects].iter().any(|&object| self.sharing.is_shared(object)) {
+            state.add_fresh(Fresh { path: Path::root(Root::Value(result)), objects });
+        }
+    }
+
+    fn load(
+        &mut self,
+        frame: &Frame,
+        object: Value,
+        step: PathStep,
+        result: Value,
+        state: &mut State,
+    ) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let Some(path) = self.strict_path(frame, object).step(step) else { return };
+        let to = self.strict_path(frame, result);
+        if path != to && state.is_fresh(&path) {
+            let objects = self.points_to(frame, result);
+            state.add_fresh(Fresh { path: to, objects });
+        }
+    }
+
+    fn store(
+        &mut self,
+        frame: &Frame,
+        base: Value,
+        step: Option<PathStep>,
+        value: Value,
+        state: &mut State,
+    ) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let path = self.strict_path(frame, base);
+        let to = step.and_then(|step| path.step(step));
+        let objects = self.heap.points_to(frame.instance, base);
+        self.store_into(frame, (&path, objects), to, Some(value), &[], state);
+    }
+
+    /// A reference is stored into an object, as `to` if that has a name.
+    pub(crate) fn store_into(
+        &mut self,
+        frame: &Frame,
+        (path, objects): (&Path, &[ObjectId]),
+        to: Option<Path>,
+        value: Option<Value>,
+        values: &[ObjectId],
+        state: &mut State,
+    ) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let is_base_fresh = state.is_fresh(path);
+        if let Some(to) = &to {
+            state.fresh.retain(|fresh| !fresh.path.begins_with(to));
+        }
+        if is_base_fresh {
+            if let (Some(to), Some(value)) = (to, value)
+                && state.is_fresh(&self.strict_path(frame, value))
+            {
+                let objects = self.points_to(frame, value);
+                state.add_fresh(Fresh { path: to, objects });
+            }
+            return;
+        }
+        let is_private = !objects.is_empty() && !objects.iter().any(|&o| self.sharing.is_shared(o));
+        if !is_private {
+            match value {
+                Some(value) => self.escape_value(frame, value, state),
+                None => self.escape(values, state),
+            }
+        }
+    }
+
+    pub(crate) fn escape_value(&mut self, frame: &Frame, value: Value, state: &mut State) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let path = self.strict_path(frame, value);
+        state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
+        let objects = self.heap.points_to(frame.instance, value);
+        self.escape(objects, state);
+    }
+
+    /// Others may see these objects from now on, and all that can be reached from them.
+    pub(crate) fn escape(&mut self, objects: &[ObjectId], state: &mut State) {
+        for &object in objects {
+            if state.fresh.is_empty() {
+                return;
+            }
+            let Some(reachable) = self.reachable(object) else {
+                state.fresh.clear();
+                return;
+            };
+            state.fresh.retain(|fresh| {
+                let own = &self.sets[fresh.objects];
+                !own.iter().any(|object| reachable.binary_search(object).is_ok())
+            });
+        }
+    }
+
+    /// The objects that can be reached from one, sorted; nothing if there are too many.
+    fn reachable(&mut self, object: ObjectId) -> Option<Arc<[ObjectId]>> {
+        if let Some(known) = self.reachable.get(&object) {
+            return known.clone();
+        }
+        let mut found = std::collections::BTreeSet::from([object]);
+        let mut open = vec![object];
+        while let Some(object) = open.pop()
+            && found.len() <= REACHABLE
+        {
+            let next = self.sharing.referred[object].iter().copied();
+            open.extend(next.filter(|&next| found.insert(next)));
+        }
+        let found = (found.len() <= REACHABLE).then(|| found.into_iter().collect());
+        self.reachable.insert(object, Option::clone(&found));
+        found
+    }
+
+    // Locks.
+
+    /// The monitor of a synchronized method.
+    pub(crate) fn enter_monitor(&mut self, frame: &Frame, state: &mut State) {
+        if let Some((path, objects)) = self.monitor(frame) {
+            self.acquire(Some(path), objects, LockMode::Exclusive, state);
+        }
+    }
+
+    pub(crate) fn exit_monitor(&mut self, frame: &Frame, state: &mut State) {
+        if let Some((path, objects)) = self.monitor(frame) {
+            self.release(Some(&path), objects, LockMode::Exclusive, state);
+        }
+    }
+
+    fn monitor(&mut self, frame: &Frame) -> Option<(Path, ObjectsId)> {
+        if !frame.facts.is_synchronized {
+            return None;
+        }
+        let method: MethodId = self.heap.instances[frame.instance].method;
+        if frame.facts.is_static {
+            let object = *self.class_locks.get(&method)?;
+            let unsnarl_program::heap::Object::Class(ty) = self.heap.objects[object].object else {
+                return None;
+            };
+            return Some((Path::root(Root::Class(ty)), self.set(&[object])));
+        }
+        let statements = frame.facts.body.statements.values();
+        let this =
+            statements.filter(|s| s.operation == Operation::Parameter(0)).find_map(|s| s.result);
+        Some(match this {
+            Some(this) => (self.strict_path(frame, this), self.points_to(frame, this)),
+            None => {
+                // `this` is not used otherwise.
+                let receiver = self.heap.instances[frame.instance].receiver;
+                (self.own_path(frame), self.set(receiver.as_slice()))
+            }
+        })
+    }
+
+    fn own_path(&self, frame: &Frame) -> Path {
+        let binding = frame.entry.bindings.first().and_then(|binding| binding.strict.clone());
+        binding.unwrap_or_else(|| Path::root(Root::Parameter(0)))
+    }
+
+    pub(crate) fn acquire(
+        &mut self,
+        path: Option<Path>,
+        objects: ObjectsId,
+        mode: LockMode,
+        state: &mut State,
+    ) {
+        let held = state
+            .locks
+            .iter_mut()
+            .find(|lock| lock.mode == mode && lock.path.is_some() && lock.path == path);
+        match held {
+            Some(lock) => lock.count = lock.count.saturating_add(1),
+            None => state.locks.push(Lock { path, objects, mode, count: 1, inherited: None }),
+        }
+    }
+
+    pub(crate) fn release(
+        &mut self,
+        path: Option<&Path>,
+        objects: ObjectsId,
+        mode: LockMode,
+        state: &mut State,
+    ) {
+        let locks = &state.locks;
+        let by_path = locks
+            .iter()
+            .rposition(|lock| lock.mode == mode && path.is_some() && lock.path.as_ref() == path);
+        let by_objects =
+            || locks.iter().rposition(|lock| lock.mode == mode && lock.objects == objects);
+        let released = &self.sets[objects];
+        let by_any = || {
+            locks.iter().rposition(|lock| {
+                let held = &self.sets[lock.objects];
+                lock.mode == mode && held.iter().any(|object| released.contains(object))
+            })
+        };
+        if let Some(at) = by_path.or_else(by_objects).or_else(by_any) {
+            state.locks[at].count -= 1;
+            if state.locks[at].count == 0 {
+                state.locks.remove(at);
+            }
+        }
+    }
+
+    // Branches.
+
+    /// What the chosen way of a branch tells.
+    pub(crate) fn branch(
+        &mut self,
+        frame: &Frame,
+        block: BlockId,
+        is_then: bool,
+        state: &mut State,
+    ) {
+        let body = Arc::clone(&frame.facts.body);
+        let Operation::Branch { opcode, left, right, .. } = body.terminator(block).operation else {
+            return;
+        };
+        let constant = |value: Value| match body.definition(value).operation {
+            Operation::Constant(constant) => Some(constant),
+            _ => None,
+        };
+        let opcode = if is_then { Some(opcode) } else { opcode.negated() };
+        let Some(opcode) = opcode else { return };
+        let (value, other) = match right {
+            None => (left, Some(Constant::Int(0))),
+            Some(right) => match (constant(left), constant(right)) {
+                (_, Some(other)) => (left, Some(other)),
+                (Some(other), _) => (right, Some(other)),
+                _ => return,
+            },
+        };
+        let is_zero = matches!(other, Some(Constant::Int(0) | Constant::Null));
+        let test = match opcode {
+            Opcode::IfEq | Opcode::IfNull => Test::Zero,
+            Opcode::IfNe | Opcode::IfNonNull => Test::NonZero,
+            Opcode::IfGt => Test::Positive,
+            Opcode::IfLt => Test::Negative,
+            Opcode::IfICmpEq | Opcode::IfACmpEq if is_zero => Test::Zero,
+            Opcode::IfICmpEq | Opcode::IfACmpEq => Test::NonZero,
+            Opcode::IfICmpNe | Opcode::IfACmpNe if is_zero => Test::NonZero,
+            _ => return,
+        };
+        // `x == 0L` compares twice.
+        let value = match &body.definition(value).operation {
+            Operation::Compute { opcode: Opcode::LCmp, operands } => match operands.as_slice() {
+                &[long, zero] if constant(zero) == Some(Constant::Long(0)) => long,
+                _ => return,
+            },
+            _ => value,
+        };
+        let value = frame.facts.uncast(value);
+        self.learn(frame, value, test, state);
+        state.pending.retain(|pending| *pending != value);
+    }
+
+    /// A value was tested.
+    fn learn(&mut self, frame: &Frame, value: Value, test: Test, state: &mut State) {
+        let definition = frame.facts.body.values[value].definition;
+        let field = frame.facts.field(definition);
+        match frame.facts.body.statements[definition].operation {
+            Operation::GetField { object, .. } if test != Test::Zero => {
+                if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
+                    let path = self.strict_path(frame, object);
+                    let objects = self.heap.points_to(frame.instance, object);
+                    self.receive(objects, Some(Accessed::Field(field)), Some(path), state);
+                }
+            }
+            Operation::GetStatic { .. } if test != Test::Zero => {
+                if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
+                    let channel = self.channels.intern(Channel::Static(field));
+                    state.add_received((channel, None));
+                }
+            }
+            Operation::Invoke { .. } => {
+                self.learn_from_models(frame, definition, value, test, state);
+            }
+            _ => {}
+        }
+    }
+
+    /// A signal was received from one of these objects.
+    pub(crate) fn receive(
+        &mut self,
+        objects: &[ObjectId],
+        variable: Option<Accessed>,
+        path: Option<Path>,
+        state: &mut State,
+    ) {
+        if let &[object] = objects {
+            let channel = self.channels.intern(Channel::Object(object, variable));
+            state.add_received((channel, path));
+        }
+    }
+}
+
+/// A value is defined anew: what was known of its last one is gone.
+fn forget(state: &mut State, value: Value) {
+    let root = Root::Value(value);
+    let is_it = |path: &Path| path.root == root;
+    state.fresh.retain(|fresh| !is_it(&fresh.path));
+    state.joined_paths.retain(|(path, _)| !is_it(path));
+    state.pending.retain(|pending| *pending != value);
+    for lock in &mut state.locks {
+        lock.path = lock.path.take().filter(|path| !is_it(path));
+    }
+    if state.received.iter().any(|(_, path)| path.as_ref().is_some_and(is_it)) {
+        for (_, path) in &mut state.received {
+            *path = path.take().filter(|path| !is_it(path));
+        }
+        state.received.sort_unstable();
+        state.received.dedup();
+    }
+}
