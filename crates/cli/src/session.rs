@@ -298,8 +298,7 @@ fn gap_notes(gaps: &Gaps) -> Vec<String> {
         note(unresolved_calls, "calls lead to methods that were not found"),
         note(
             opaque_calls,
-            "calls lead into code that is not analysed (natives and opaque packages); what it locks or \
-             starts is not seen",
+            "calls lead into natives or opaque packages; what those lock or start is not seen",
         ),
         note(unknown_receivers, "calls are made on objects that come out of such code"),
         note(unknown_reflection, "reflective calls or allocations have a class that is not known"),

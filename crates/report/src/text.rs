@@ -11,6 +11,7 @@
 //!    |   at …
 //!    |
 //!    = why: ++ HEURISTIC: SENTENCE
+//!           -  HEURISTIC: SENTENCE
 //!    = hint: …
 //!    = found: observed by DETECTOR, fingerprint …
 //! ```
@@ -23,7 +24,7 @@ use std::fmt::Display;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use unsnarl_findings::{Access, Finding, Report, Severity, Statistic};
+use unsnarl_findings::{Access, Effect, Finding, Reason, Report, Severity, Statistic};
 
 /// The width at which prose is wrapped.
 pub const WIDTH: usize = 100;
@@ -111,22 +112,50 @@ pub fn write_finding(
     writeln!(out, "{arrow} {} (confidence {})", visible(&finding.subject), finding.confidence())?;
     let bar = styled(styles.frame, "   |");
     writeln!(out, "{bar}")?;
-    for (position, access) in finding.accesses.iter().enumerate() {
+    for (position, access) in shown_accesses(finding).into_iter().enumerate() {
         let number = styled(styles.frame, format!("{:>2} |", position + 1));
         let margin = Margin { text: format!("{bar}     "), width: 9 };
         writeln!(out, "{number} {}", wrapped(&describe(access), 5, &margin))?;
         write_stack(out, &bar, access)?;
         writeln!(out, "{bar}")?;
     }
-    for reason in &finding.reasons {
-        write_remark(out, styles, "why", &reason.to_string())?;
-    }
+    write_reasons(out, styles, &finding.reasons)?;
     if let Some(hint) = &finding.hint {
         write_remark(out, styles, "hint", hint)?;
     }
     let (evidence, detectors) = (joined(&finding.evidence), joined(&finding.detectors));
     let found = format!("{evidence} by {detectors}, fingerprint {}", finding.fingerprint());
     write_remark(out, styles, "found", &found)
+}
+
+/// The accesses without those that would look the same once more; the first two are the defect.
+fn shown_accesses(finding: &Finding) -> Vec<&Access> {
+    let mut shown: Vec<&Access> = Vec::new();
+    for access in &finding.accesses {
+        if shown.len() < 2 || !shown.contains(&access) {
+            shown.push(access);
+        }
+    }
+    shown
+}
+
+/// The reasons under one label, the signs of their effects before their names.
+fn write_reasons(out: &mut dyn io::Write, styles: &Styles, reasons: &[Reason]) -> io::Result<()> {
+    let signs = |reason: &Reason| match reason.effect {
+        Effect::NONE => String::new(),
+        effect => effect.to_string(),
+    };
+    let width = reasons.iter().map(|reason| signs(reason).len()).max().unwrap_or(0);
+    let label = format!("{} why: ", styled(styles.frame, "   ="));
+    let indent = "   = why: ".len();
+    for (position, reason) in reasons.iter().enumerate() {
+        let label = if position == 0 { label.clone() } else { " ".repeat(indent) };
+        let signs = if width == 0 { String::new() } else { format!("{:<width$} ", signs(reason)) };
+        let column = indent + signs.len();
+        let text = format!("{}: {}", reason.name, reason.sentence);
+        writeln!(out, "{label}{signs}{}", wrapped(&text, column, &blank(column)))?;
+    }
+    Ok(())
 }
 
 /// The frames of a stack, innermost first, those in the middle of a long one counted.

@@ -77,3 +77,25 @@ fn a_thread_that_is_described_is_not_called_thread() {
     let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
     assert!(text.contains(" by pool task at Server.java:12, holding "), "{text}");
 }
+
+#[test]
+fn an_access_that_looks_like_an_earlier_one_is_shown_once_but_for_the_first_two() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    let (first, last) = (finding.accesses[0].clone(), finding.accesses[2].clone());
+    finding.accesses = vec![first.clone(), first.clone(), last.clone(), first, last];
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    assert!(text.contains("\n 3 | read by thread main,"), "{text}");
+    assert!(!text.contains("\n 4 |"), "{text}");
+}
+
+#[test]
+fn reasons_stand_under_each_other() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.reasons.push(sample::FOR_INFORMATION.holds());
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    let reasons = "   = why: ++ no-common-lock: the accesses hold no lock in common\n             \
+                   for-information: it changes nothing\n";
+    assert!(text.contains(reasons), "{text}");
+}
