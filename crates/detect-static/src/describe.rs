@@ -58,7 +58,7 @@ impl<'d, 'm> Describe<'d, 'm> {
         }
         let mut lambdas = FxHashMap::default();
         for object in heap.objects.values() {
-            if let (Some(class), Some(made)) = (exact_class(object.object), object.made)
+            if let (Some(class), Some(made)) = (object.object.exact_class(), object.made)
                 && matches!(program.classes()[class].origin, Origin::Lambda(_))
             {
                 lambdas.entry(class).or_insert(made);
@@ -288,14 +288,17 @@ impl<'d, 'm> Describe<'d, 'm> {
     pub(crate) fn object_class(&self, object: ObjectId) -> String {
         let program = self.program;
         match self.execution.heap.objects[object].object {
-            Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
-                program.class_text(class)
-            }
             Object::Proxy { interface, .. } => program.class_text(interface),
-            Object::Array(ty) | Object::Class(ty) => program.names.type_text(ty),
+            Object::Array(ty) | Object::AllocatedArray { ty, .. } | Object::Class(ty) => {
+                program.names.type_text(ty)
+            }
             Object::LibraryArray { .. } => "java.lang.Object[]".to_owned(),
             Object::ClassName(_) => "java.lang.String".to_owned(),
             Object::Member { .. } => "java.lang.reflect.Member".to_owned(),
+            object => match object.class() {
+                Some(class) => program.class_text(class),
+                None => "java.lang.Object".to_owned(),
+            },
         }
     }
 
@@ -357,14 +360,6 @@ impl<'d, 'm> Describe<'d, 'm> {
             }
             None => Variable::field(class, "contents"),
         }
-    }
-}
-
-/// The class of an object that is exactly of one class.
-fn exact_class(object: Object) -> Option<ClassId> {
-    match object {
-        Object::Instance(class) | Object::Allocated { class, .. } => Some(class),
-        _ => None,
     }
 }
 
