@@ -29,8 +29,13 @@ pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Re
 
 /// Writes the report for people.
 pub(crate) fn write_text(report: &Report, output: &mut Output) -> anyhow::Result<()> {
-    let styles = if output.coloured() { text::Styles::coloured() } else { text::Styles::plain() };
+    let styles = styles(output);
     Ok(text::write(report, &styles, output.result())?)
+}
+
+/// In colour or not.
+pub(crate) fn styles(output: &Output) -> text::Styles {
+    if output.coloured() { text::Styles::coloured() } else { text::Styles::plain() }
 }
 
 /// Analyses the program and judges it.

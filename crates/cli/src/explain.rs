@@ -1,13 +1,17 @@
 //! `unsnarl explain`: what a rule means, and why a field was or was not reported.
 
+use std::collections::BTreeSet;
+
 use anyhow::bail;
 use unsnarl_detect_static as detect_static;
 use unsnarl_findings::Rule;
 use unsnarl_program::{ClassId, Program};
+use unsnarl_report::text;
 
 use crate::ExitStatus;
 use crate::analysis::execute;
 use crate::args::ExplainArguments;
+use crate::check;
 use crate::near::nearest;
 use crate::output::Output;
 use crate::progress::Phases;
@@ -73,11 +77,8 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     phases.finish();
     let Some(lines) = lines else { bail!("nothing is known about {class}.{field}") };
     session.report_problems(output);
-    let out = output.result();
-    for line in lines {
-        writeln!(out, "{line}")?;
-    }
-    Ok(())
+    let styles = check::styles(output);
+    Ok(text::write_facts(&lines, &styles, output.result())?)
 }
 
 /// The class that declares a field, and the name of the field. A class may be named without its
@@ -88,12 +89,14 @@ fn resolve(
     name: &str,
 ) -> anyhow::Result<(String, String)> {
     let wanted = name.replace('$', ".");
+    let own: BTreeSet<ClassId> = classes.iter().copied().collect();
     let mut found = Vec::new();
     let mut all = Vec::new();
     for &class in classes {
         let class_name = program.class_text(class);
         // A field that is inherited goes by the name of the class below as well.
-        for &above in &program.classes()[class].ancestors {
+        let ancestors = program.classes()[class].ancestors.iter();
+        for &above in ancestors.filter(|above| own.contains(above)) {
             let declaring = program.class_text(above);
             for &field in &program.classes()[above].fields {
                 let field = program.names.text(program.fields()[field].name).into_owned();

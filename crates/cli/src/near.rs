@@ -6,6 +6,9 @@ const MOST: usize = 3;
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.7;
 
+/// How much less alike than the best another one may be.
+const CLOSE: f64 = 0.1;
+
 /// The names that are most like the wanted one, the best first. Case does not count, and a name
 /// without its package is as good as the whole.
 pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
@@ -16,6 +19,8 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
         .collect();
     scored.sort_by(|(a, first), (b, second)| b.total_cmp(a).then_with(|| first.cmp(second)));
     scored.dedup();
+    let best = scored.first().map_or(0.0, |&(score, _)| score);
+    scored.retain(|&(score, _)| score >= best - CLOSE);
     scored.into_iter().take(MOST).map(|(_, name)| name.to_owned()).collect()
 }
 

@@ -94,6 +94,20 @@ pub fn write(report: &Report, styles: &Styles, out: &mut dyn io::Write) -> io::R
     writeln!(out, "{}", styled(styles.message, summary(report)))
 }
 
+/// Writes what is known about something: a headline, then a line for each fact.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_facts(facts: &[String], styles: &Styles, out: &mut dyn io::Write) -> io::Result<()> {
+    for (position, fact) in facts.iter().enumerate() {
+        match position {
+            0 => writeln!(out, "{}", styled(styles.message, wrapped(fact, 0, &blank(2))))?,
+            _ => writeln!(out, "  {}", wrapped(fact, 2, &blank(4)))?,
+        }
+    }
+    Ok(())
+}
+
 /// Writes one finding, as the head of the module shows.
 ///
 /// # Errors

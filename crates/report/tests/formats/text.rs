@@ -99,3 +99,13 @@ fn reasons_stand_under_each_other() {
                    for-information: it changes nothing\n";
     assert!(text.contains(reasons), "{text}");
 }
+
+#[test]
+fn facts_stand_under_their_headline() {
+    let facts = ["a.B.x is a field", "it is read", &"a long fact ".repeat(12)].map(str::to_owned);
+    let mut bytes = Vec::new();
+    text::write_facts(&facts, &Styles::plain(), &mut bytes).expect("a vector takes every write");
+    let text = String::from_utf8(bytes).expect("text is UTF-8");
+    assert!(text.starts_with("a.B.x is a field\n  it is read\n  a long fact a long"), "{text}");
+    assert!(text.lines().last().expect("it has lines").starts_with("    "), "{text}");
+}

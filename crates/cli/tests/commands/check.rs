@@ -1,15 +1,11 @@
 //! `unsnarl check`, `explain` and `demo` as their users run them: exit codes, forms, and what they say
 //! when there is nothing to find or something is wrong with the input.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::path::Path;
 
 use serde_json::Value;
 
-use support::{Outcome, Project, compile, messages, run, text};
+use crate::support::{Outcome, Project, compile, messages, run, text};
 
 /// A counter that two threads increment, one of them without the lock.
 const COUNTER: &str = "package p;
@@ -33,7 +29,7 @@ fn check(arguments: &[&str]) -> Outcome {
 /// The report as JSON, valid against its schema.
 fn report(outcome: &Outcome) -> Value {
     let report: Value = serde_json::from_str(&outcome.out).expect(&outcome.messages);
-    let schema = include_str!("../../../docs/schema/findings-1.schema.json");
+    let schema = include_str!("../../../../docs/schema/findings-1.schema.json");
     let schema: Value = serde_json::from_str(schema).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors: Vec<String> =
@@ -230,10 +226,10 @@ fn bad_input_is_named_and_the_rest_is_checked() {
 fn a_rule_is_explained_by_its_page() {
     let page = run("explain", &["data-race"]);
     assert_eq!(page.status, 0);
-    assert_eq!(page.out, include_str!("../../../docs/rules/data-race.md"));
+    assert_eq!(page.out, include_str!("../../../../docs/rules/data-race.md"));
     let planned = run("explain", &["self-deadlock"]);
     assert!(planned.status == 0 && planned.out.contains("No detector of this version"));
-    let unknown = run("explain", &["dead-race"]);
+    let unknown = run("explain", &["data-rase"]);
     assert_eq!((unknown.status, unknown.out.as_str()), (2, ""));
     assert!(unknown.messages.contains("did you mean data-race?"), "{}", unknown.messages);
     let input = run("explain", &["data-race", "some.jar"]);
@@ -278,7 +274,7 @@ fn the_demonstration_says_what_to_install() {
     if Path::new("/usr/lib/jvm").exists() {
         return;
     }
-    let mut command = support::command("demo", &[]);
+    let mut command = crate::support::command("demo", &[]);
     let output = command.env_remove("JAVA_HOME").env("PATH", "").output().unwrap();
     let messages = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));

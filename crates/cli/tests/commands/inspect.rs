@@ -1,16 +1,12 @@
 //! `unsnarl inspect` as its users run it: every view in every form, and what it says of bad input.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-mod support;
-
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use support::{Outcome, Project, compile, messages, text};
+use crate::support::{Outcome, Project, compile, messages, text};
 
 /// A program that starts a thread, and two classes one above the other.
 fn project() -> Project {
@@ -21,11 +17,11 @@ fn project() -> Project {
 }
 
 fn command(arguments: &[&str]) -> Command {
-    support::command("inspect", arguments)
+    crate::support::command("inspect", arguments)
 }
 
 fn run(arguments: &[&str]) -> Outcome {
-    support::run("inspect", arguments)
+    crate::support::run("inspect", arguments)
 }
 
 #[test]
@@ -84,7 +80,8 @@ fn every_view_has_its_forms_and_says_the_same_twice() {
 fn threads_are_shown_with_place_and_code() {
     let project = project();
     let outcome = run(&[text(&project.classes()), "--what", "threads"]);
-    let expected = "thread started by Main.main (Main.java:5)\n    runs Main.lambda$main$0()\n";
+    let expected = "thread started by Main.main (Main.java:5)\n    runs Main.lambda$main$0()\n    \
+                    is thread at Main.java:5: one thread\n";
     assert_eq!(outcome.out, expected);
 }
 
