@@ -191,7 +191,7 @@ impl<'m> Executor<'_, 'm> {
         let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
         for &thread in threads {
             let start = self.heap.origins[thread].start;
-            if start.is_some_and(|start| start.method == call.method && start.effect == effect) {
+            if start.is_none_or(|start| start.method == call.method && start.effect == effect) {
                 state.add_started(thread);
                 if self.is_final && !self.is_private_start(frame, id, call, thread, state) {
                     self.seen_receivers.insert(thread);
