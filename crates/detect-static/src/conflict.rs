@@ -242,6 +242,10 @@ impl<'s, 'd, 'm> Search<'s, 'd, 'm> {
         }
         let class = describe.object_class(object);
         let field = describe.naming_field(object, events);
+        if field.is_none() && describe.is_unknown(object) {
+            // Something that opaque code handed out and that nobody keeps: hardly ever the same twice.
+            return;
+        }
         let (kind, variable) = match (accessed, field) {
             (Accessed::Element, _) => (VariableKind::Elements(field), Variable::elements(class)),
             (_, Some(field)) => (VariableKind::Contents(Some(field)), describe.field(field)),

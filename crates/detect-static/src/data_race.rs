@@ -105,7 +105,7 @@ impl<'r, 'm> Race<'r, 'm> {
         finding.reasons = reasons::reasons(self);
         finding.hint = Some(hint::hint(self));
         let is_harmless = self.class == ConflictClass::NoRead
-            || reasons::same_constant(self).is_some()
+            || reasons::is_same_constant(self)
             || matches!(self.conflicting.kind, VariableKind::Elements(_));
         if is_harmless {
             finding.severity = Severity::Warning;
@@ -161,26 +161,32 @@ impl<'r, 'm> Race<'r, 'm> {
             AccessKind::Write => written,
         };
         let lack = self.lack();
+        let is_read = what == "read";
         if first.thread == second.thread {
             let threads = describe.several_threads(first.thread);
-            return match (here == there, what == "read") {
-                (true, false) => format!("{subject} is {written} by {threads} at {here} {lack}"),
-                (true, true) => {
-                    format!("{subject} is {written} and read by {threads} at {here} {lack}")
+            let done = match (here == there, is_read) {
+                (true, false) if threads.contains(" at ") => {
+                    format!("{written} at {here} by {threads}")
                 }
-                (false, false) => {
-                    format!("{subject} is {written} at {here} and {there} by {threads} {lack}")
-                }
-                (false, true) => {
-                    format!(
-                        "{subject} is {written} at {here} and read at {there} by {threads} {lack}"
-                    )
-                }
+                (true, false) => format!("{written} by {threads} at {here}"),
+                (true, true) => format!("{written} and read at {here} by {threads}"),
+                (false, false) => format!("{written} at {here} and {there} by {threads}"),
+                (false, true) => format!("{written} at {here} and read at {there} by {threads}"),
             };
+            return format!("{subject} is {done} {lack}");
         }
         let (one, other) = (describe.one_thread(first.thread), describe.one_thread(second.thread));
-        let again = if what == "read" { "read " } else { "" };
-        format!("{subject} is {written} by {one} at {here} and {again}by {other} at {there} {lack}")
+        let again = if is_read { "read " } else { "" };
+        // A thread that is named by a place must not stand before another place.
+        let is_named = !one.contains(" at ") && !other.contains(" at ");
+        match is_named {
+            true => format!(
+                "{subject} is {written} by {one} at {here} and {again}by {other} at {there} {lack}"
+            ),
+            false => format!(
+                "{subject} is {written} at {here} by {one} and {again}at {there} by {other} {lack}"
+            ),
+        }
     }
 
     /// `Account.balance`, `the java.util.HashMap in Cache.entries`.
@@ -257,7 +263,9 @@ fn classify(
     events: &[EventId],
 ) -> ConflictClass {
     let kind = |&event: &EventId| describe.event(event).kind;
-    if events.iter().all(|event| kind(event) == AccessKind::Write) {
+    // Who changes a collection reads it too.
+    let is_inside = matches!(conflicting.kind, VariableKind::Contents(_));
+    if !is_inside && events.iter().all(|event| kind(event) == AccessKind::Write) {
         return ConflictClass::NoRead;
     }
     if !common_locks(describe, events).is_empty() {

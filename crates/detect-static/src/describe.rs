@@ -9,7 +9,7 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{InstanceId, Object, ObjectId, OriginId, Variable as HeapVariable};
 use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Origin, Program};
-use unsnarl_symbolic::{AccessKind, Event, EventId, Execution, Guard, PathStep};
+use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Execution, Guard, PathStep};
 
 /// Names for people, made from what the program and the execution know.
 pub(crate) struct Describe<'d, 'm> {
@@ -20,12 +20,18 @@ pub(crate) struct Describe<'d, 'm> {
     /// Where the object of a lambda class is made, if in one place.
     lambdas: FxHashMap<ClassId, (MethodId, StatementId)>,
     threads: FxHashMap<OriginId, String>,
+    /// All writes of each field, those of constructors and class initializers as well.
+    writes: FxHashMap<FieldId, Vec<EventId>>,
 }
 
 impl<'d, 'm> Describe<'d, 'm> {
     pub(crate) fn new(program: &'d Program<'d>, execution: &'d Execution<'m>) -> Self {
         let mut holders: FxHashMap<ObjectId, Vec<FieldId>> = FxHashMap::default();
-        for event in execution.events.values() {
+        let mut writes: FxHashMap<FieldId, Vec<EventId>> = FxHashMap::default();
+        for (id, event) in execution.events.iter() {
+            if let (Accessed::Field(field), AccessKind::Write) = (event.accessed, event.kind) {
+                writes.entry(field).or_default().push(id);
+            }
             let locks = event.guards.iter().flat_map(|guard| guard.objects.iter());
             for &object in event.objects.iter().chain(locks) {
                 holders.entry(object).or_default();
@@ -68,12 +74,17 @@ impl<'d, 'm> Describe<'d, 'm> {
             let name = execution.thread_name(program, thread);
             (thread, if name.is_empty() { format!("thread {thread}") } else { name })
         });
-        Self { program, execution, holders, lambdas, threads: threads.collect() }
+        Self { program, execution, holders, lambdas, threads: threads.collect(), writes }
     }
 
     /// The event behind an id.
     pub(crate) fn event(&self, event: EventId) -> &'d Event {
         &self.execution.events[event]
+    }
+
+    /// All writes of a field, those of constructors and class initializers as well.
+    pub(crate) fn writes_of(&self, field: FieldId) -> &[EventId] {
+        self.writes.get(&field).map_or(&[], Vec::as_slice)
     }
 
     /// The method in which an access happens.
@@ -108,18 +119,20 @@ impl<'d, 'm> Describe<'d, 'm> {
     /// `Worker`, `the pool task at Server.java:12`.
     pub(crate) fn one_thread(&self, thread: OriginId) -> String {
         let name = self.thread(thread);
-        match name.contains(' ') {
-            true => format!("the {name}"),
-            false => name.to_owned(),
+        match (name.strip_prefix("thread at "), name.contains(' ')) {
+            (Some(place), _) => format!("the thread started at {place}"),
+            (None, true) => format!("the {name}"),
+            (None, false) => name.to_owned(),
         }
     }
 
     /// `several Worker threads`, `several runs of the pool task at Server.java:12`.
     pub(crate) fn several_threads(&self, thread: OriginId) -> String {
         let name = self.thread(thread);
-        match name.contains(' ') {
-            true => format!("several runs of the {name}"),
-            false => format!("several {name} threads"),
+        match (name.strip_prefix("thread at "), name.contains(' ')) {
+            (Some(place), _) => format!("several threads started at {place}"),
+            (None, true) => format!("several runs of the {name}"),
+            (None, false) => format!("several {name} threads"),
         }
     }
 

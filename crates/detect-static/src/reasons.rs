@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Heuristic, Reason};
 use unsnarl_models::LockMode;
-use unsnarl_program::body::Constant;
 use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 use unsnarl_symbolic::{AccessKind, Event, EventId, Guard, PathStep};
 
 use crate::code;
-use crate::conflict::VariableKind;
+use crate::conflict::{VariableKind, is_candidate};
 use crate::data_race::{ConflictClass, Race};
 use crate::describe::{Describe, counted};
 
@@ -51,7 +50,7 @@ static NO_READ: Heuristic = Heuristic {
 static SAME_CONSTANT: Heuristic = Heuristic {
     name: "same-constant-written",
     effect: Effect::lowers(2),
-    sentence: "all writes store the same constant",
+    sentence: "all writes store the constant that is there from the beginning",
 };
 static LOST_UPDATE: Heuristic = Heuristic {
     name: "lost-update",
@@ -161,7 +160,7 @@ fn locking(race: &Race<'_, '_>) -> Vec<Reason> {
 /// What the values say.
 fn values(race: &Race<'_, '_>) -> Vec<Reason> {
     let mut reasons = Vec::new();
-    if same_constant(race).is_some() {
+    if is_same_constant(race) {
         reasons.push(SAME_CONSTANT.holds());
     }
     if is_update(race) {
@@ -217,12 +216,16 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     let starter = |thread: OriginId| {
         started(thread).map(|start| describe.execution.heap.instances[start.instance].origin)
     };
-    let at = |thread: OriginId| match started(thread) {
-        Some(start) => {
-            let method = describe.method_of(start.instance);
-            format!(" (started at {})", describe.place_of(method, start.statement))
+    // Where a thread is started, unless its name says so.
+    let at = |thread: OriginId| {
+        let place = started(thread)
+            .map(|start| describe.place_of(describe.method_of(start.instance), start.statement));
+        match place {
+            Some(place) if !describe.thread(thread).ends_with(&place) => {
+                format!(" (started at {place})")
+            }
+            _ => String::new(),
         }
-        None => String::new(),
     };
     if first == second {
         if origins[first].kind == OriginKind::Client {
@@ -257,37 +260,52 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     Some(INDEPENDENT_THREADS.holds_because(sentence))
 }
 
-/// The constant that all conflicting writes store.
-pub(crate) fn same_constant(race: &Race<'_, '_>) -> Option<Constant> {
-    if !matches!(race.conflicting.kind, VariableKind::Field(_)) {
-        return None;
-    }
+/// Whether the writes never change the value: all store the same constant, which the variable has from
+/// the beginning.
+pub(crate) fn is_same_constant(race: &Race<'_, '_>) -> bool {
+    let VariableKind::Field(field) = race.conflicting.kind else { return false };
+    let describe = race.describe;
     let constant = |event: &Event| {
-        let heap = &race.describe.execution.heap;
-        let body = code::body(race.describe.program, heap, event.instance)?;
+        let body = code::body(describe.program, &describe.execution.heap, event.instance)?;
         code::stored_constant(body, event.statement)
     };
-    let mut writes = race.writes();
-    let first = constant(writes.next()?)?;
-    writes.all(|event| constant(event) == Some(first)).then_some(first)
+    let mut writes = describe.writes_of(field).iter().map(|&id| describe.event(id));
+    let Some(first) = writes.next() else { return false };
+    let value = constant(first);
+    let is_initial =
+        |event: &Event| event.writes_default || !is_candidate(describe.execution, event);
+    value.is_some()
+        && (is_initial(first) || writes.clone().any(is_initial))
+        && writes.all(|event| constant(event) == value)
 }
 
-/// Whether a conflicting write computes the new value from the old one.
+/// Whether an update gets lost: two writes conflict, and one computes the new value from the old one.
 pub(crate) fn is_update(race: &Race<'_, '_>) -> bool {
-    let program = race.describe.program;
-    race.writes().any(|event| {
+    conflicting_writes(race).any(|event| {
+        let program = race.describe.program;
         code::body(program, &race.describe.execution.heap, event.instance)
             .is_some_and(|body| code::is_update(&program.names, body, event.statement))
     })
 }
 
-/// Whether a conflicting write is in a method that tests the variable.
+/// Whether two writes conflict, and one is in a method that tests the variable.
 pub(crate) fn is_tested(race: &Race<'_, '_>) -> bool {
-    let program = race.describe.program;
-    race.writes().any(|event| {
+    conflicting_writes(race).any(|event| {
+        let program = race.describe.program;
         code::body(program, &race.describe.execution.heap, event.instance)
             .is_some_and(|body| code::is_tested(&program.names, body, event.statement))
     })
+}
+
+/// The writes that conflict with a write.
+fn conflicting_writes<'r>(race: &Race<'r, '_>) -> impl Iterator<Item = &'r Event> {
+    let describe = race.describe;
+    let writes = race
+        .conflicting
+        .pairs
+        .iter()
+        .map(|pair| [describe.event(pair.write), describe.event(pair.other)]);
+    writes.filter(|[_, other]| other.kind == AccessKind::Write).flatten()
 }
 
 /// The lock that most accesses hold.
