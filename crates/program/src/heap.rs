@@ -10,12 +10,12 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_entity::{PrimaryMap, entity_id};
+use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::{Effect, MethodModel, Models, Place, StartKind};
 
 pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start};
 
-use crate::body::{StatementId, Value};
+use crate::body::{Operation, StatementId, Value};
 use crate::class::{FieldId, MethodId};
 use crate::names::Symbol;
 use crate::program::Program;
@@ -25,6 +25,8 @@ entity_id! {
     pub struct InstanceId("i");
     /// An abstract thread, as far as the heap is concerned: where it begins and with what.
     pub struct OriginId("t");
+    /// A set of objects.
+    pub(crate) struct SetId("set");
 }
 
 /// The heap shape graph, with the calls that made it.
@@ -43,10 +45,12 @@ pub struct Heap<'m> {
     /// Sorted by caller and statement.
     pub(crate) calls: Vec<Call>,
     pub(crate) models: FxHashMap<(InstanceId, StatementId), SmallVec<[ModelCall<'m>; 1]>>,
-    pub(crate) values: FxHashMap<(InstanceId, Value), Box<[ObjectId]>>,
-    pub(crate) contents: FxHashMap<(ObjectId, Variable), Box<[ObjectId]>>,
-    pub(crate) statics: FxHashMap<FieldId, Box<[ObjectId]>>,
-    pub(crate) static_places: FxHashMap<(Symbol, Symbol), Box<[ObjectId]>>,
+    pub(crate) sets: PrimaryMap<SetId, Box<[ObjectId]>>,
+    /// The sets of the values of each instance.
+    pub(crate) values: SecondaryMap<InstanceId, Box<[SetId]>>,
+    pub(crate) contents: FxHashMap<(ObjectId, Variable), SetId>,
+    pub(crate) statics: FxHashMap<FieldId, SetId>,
+    pub(crate) static_places: FxHashMap<(Symbol, Symbol), SetId>,
 }
 
 /// A method in a context.
@@ -151,36 +155,36 @@ impl<'m> Heap<'m> {
         entries: &EntryPoints,
         is_library: bool,
     ) -> Self {
-        let _ = (program, models, entries, is_library);
-        Self::default()
+        crate::callgraph::solve_heap(program, models, entries, is_library)
     }
 
     /// The objects that a value may refer to in a context, sorted.
     pub fn points_to(&self, instance: InstanceId, value: Value) -> &[ObjectId] {
-        self.values.get(&(instance, value)).map_or(&[], |objects| objects)
+        self.values[instance].get(value.index()).map_or(&[], |&set| &self.sets[set])
     }
 
     /// The objects that a variable of an object may refer to, sorted.
     pub fn contents(&self, object: ObjectId, variable: Variable) -> &[ObjectId] {
-        self.contents.get(&(object, variable)).map_or(&[], |objects| objects)
+        self.contents.get(&(object, variable)).map_or(&[], |&set| &self.sets[set])
     }
 
     /// All variables of all objects that refer to something, in no order.
     pub fn references(&self) -> impl Iterator<Item = (ObjectId, Variable, &[ObjectId])> {
-        self.contents.iter().map(|(&(object, variable), to)| (object, variable, &**to))
+        self.contents.iter().map(|(&(object, variable), &set)| (object, variable, &*self.sets[set]))
     }
 
     /// The objects that a static field may refer to, sorted.
     pub fn static_field(&self, field: FieldId) -> &[ObjectId] {
-        self.statics.get(&field).map_or(&[], |objects| objects)
+        self.statics.get(&field).map_or(&[], |&set| &self.sets[set])
     }
 
     /// All static fields that refer to something, in no order.
     pub fn static_fields(&self) -> impl Iterator<Item = (FieldId, &[ObjectId])> {
-        self.statics.iter().map(|(&field, to)| (field, &**to))
+        self.statics.iter().map(|(&field, &set)| (field, &*self.sets[set]))
     }
 
     /// The calls of a method in a context, sorted by statement.
+    #[must_use]
     pub fn calls_of(&self, instance: InstanceId) -> &[Call] {
         let start = self.calls.partition_point(|call| call.caller < instance);
         let end = self.calls.partition_point(|call| call.caller <= instance);
@@ -200,7 +204,8 @@ impl<'m> Heap<'m> {
         self.models.get(&(instance, statement)).map_or(&[], |models| models)
     }
 
-    /// The objects that a place of a model may refer to at a call; sorted.
+    /// The objects that a place of a model may refer to at a call; sorted. Of a variable that a handle
+    /// stands for, the object that has it.
     pub fn resolve(
         &self,
         program: &Program<'_>,
@@ -209,7 +214,71 @@ impl<'m> Heap<'m> {
         call: ModelCall<'m>,
         place: &Place,
     ) -> Vec<ObjectId> {
-        let _ = (program, instance, statement, call, place);
-        Vec::new()
+        let Some(body) = program.lowered_body(self.instances[instance].method) else {
+            return Vec::new();
+        };
+        let statement_data = &body.statements[statement];
+        let Operation::Invoke { arguments, .. } = &statement_data.operation else {
+            return Vec::new();
+        };
+        let this = usize::from(!program.methods()[call.method].is_static());
+        let value = match place {
+            Place::This => arguments.first().copied(),
+            Place::Argument(index) => arguments.get(usize::from(*index) + this).copied(),
+            Place::Last => arguments.last().copied(),
+            Place::Result => statement_data.result,
+            Place::Thread | Place::Unknown | Place::New(_) => None,
+            Place::Static { class, name } => {
+                let names = &program.names;
+                let key = (names.find_symbol(class.as_bytes()), names.find_symbol(name.as_bytes()));
+                let set = match key {
+                    (Some(class), Some(name)) => self.static_places.get(&(class, name)),
+                    _ => None,
+                };
+                return set.map_or_else(Vec::new, |&set| self.sets[set].to_vec());
+            }
+            Place::Slot(object, name) => {
+                let Some(name) = program.names.find_symbol(name.as_bytes()) else {
+                    return Vec::new();
+                };
+                let objects = self.resolve(program, instance, statement, call, object);
+                return self.contents_of_all(program, &objects, name);
+            }
+            Place::Element(array) => {
+                let Some(name) = program.names.find_symbol(b"[]") else { return Vec::new() };
+                let arrays = self.resolve(program, instance, statement, call, array);
+                return self.contents_of_all(program, &arrays, name);
+            }
+            Place::Variable { object, .. } => {
+                return self.resolve(program, instance, statement, call, object);
+            }
+        };
+        value.map_or_else(Vec::new, |value| self.points_to(instance, value).to_vec())
+    }
+
+    /// What is in the named contents of any of the objects.
+    fn contents_of_all(
+        &self,
+        program: &Program<'_>,
+        objects: &[ObjectId],
+        name: Symbol,
+    ) -> Vec<ObjectId> {
+        let mut found = Vec::new();
+        for &object in objects {
+            let slot = self.contents(object, Variable::Slot(name));
+            found.extend_from_slice(slot);
+            // Where a model names a field of a library class that is analysed, it means that field.
+            let class = self.objects[object].object.class();
+            for class in class.into_iter().flat_map(|class| program.superclasses(class)) {
+                for &field in &program.classes()[class].fields {
+                    if program.fields()[field].name == name {
+                        found.extend_from_slice(self.contents(object, Variable::Field(field)));
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{PrimaryMap, SecondaryMap, entity_id};
+use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_models::{MemberKind, MethodModel, Models, Treatment};
 
 use super::effects::Deferred;
@@ -13,9 +13,11 @@ use super::entries::EntryPoints;
 use super::library::Knowledge;
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver, WatcherId};
+use super::threads::Threads;
 use super::{CallGraph, EdgeKind};
 use crate::body::StatementId;
 use crate::class::{ClassId, FieldId, MethodId};
+use crate::heap::{self, Instance, InstanceId, ModelCall, OriginId, Variable};
 use crate::names::{Symbol, Type, TypeId};
 use crate::path::Role;
 use crate::program::Program;
@@ -30,7 +32,7 @@ entity_id! {
 /// A call.
 #[derive(Clone)]
 pub(super) struct Site {
-    pub(super) caller: MethodId,
+    pub(super) caller: InstanceId,
     pub(super) statement: StatementId,
     /// `this` first if there is one; nothing where the argument is not a reference.
     pub(super) arguments: SmallVec<[Option<NodeId>; 4]>,
@@ -38,11 +40,17 @@ pub(super) struct Site {
     pub(super) kind: EdgeKind,
 }
 
+/// A method is analysed for itself on this many receivers in a thread; further ones are taken together.
+const MOST_RECEIVERS: usize = 16;
+
+/// With more nodes than this, receivers are not told apart any more.
+const MOST_NODES: usize = 6_000_000;
+
 /// What a call runs on an object.
 #[derive(Clone, Copy)]
 pub(super) enum Selected {
-    /// A method that is entered, and its first value node.
-    Bytecode(MethodId, NodeId),
+    /// A method that is entered.
+    Bytecode(MethodId),
     /// A method that is modelled or opaque.
     Other(MethodId),
     /// Nobody knows.
@@ -54,10 +62,12 @@ pub(super) enum Selected {
 pub(super) enum Watcher {
     /// A call of this method on the object.
     Dispatch { site: SiteId, method: MethodId },
+    /// A call of exactly this method on the object.
+    Special { site: SiteId, method: MethodId },
     /// A read of the object's contents.
-    Load { slot: Symbol, to: NodeId },
+    Load { variable: Variable, to: NodeId },
     /// A write of the object's contents.
-    Store { slot: Symbol, from: NodeId },
+    Store { variable: Variable, from: NodeId },
     /// A read of one of the object's fields or elements, nobody knows which.
     LoadVariable { to: NodeId },
     /// A write of one of the object's fields or elements, nobody knows which.
@@ -98,8 +108,8 @@ pub(super) enum Arguments {
 /// A model by its address: two models may say the same of different methods.
 pub(super) type ModelKey = *const MethodModel;
 
-pub(super) struct Builder<'b, 'a> {
-    pub(super) program: &'b mut Program<'a>,
+pub(super) struct Builder<'p, 'b, 'a> {
+    pub(super) program: &'p mut Program<'a>,
     pub(super) models: &'b Models,
     pub(super) solver: Solver,
     pub(super) graph: CallGraph,
@@ -107,31 +117,46 @@ pub(super) struct Builder<'b, 'a> {
     watchers: PrimaryMap<WatcherId, Watcher>,
     /// Starts that wait for something to arrive at their group.
     pub(super) deferred: PrimaryMap<StartId, Option<Deferred<'b>>>,
+    /// How finely methods and objects are told apart.
+    pub(super) precision: Precision,
+    /// The methods that were reached, each in its contexts.
+    pub(super) instances: UniqueMap<InstanceId, Instance>,
+    pub(super) threads: Threads<'b>,
+    /// How many receivers a method has in a thread.
+    pub(super) receivers: FxHashMap<(MethodId, OriginId), usize>,
+    pub(super) calls: Vec<heap::Call>,
+    /// The modelled methods that a statement calls.
+    pub(super) model_calls: FxHashMap<(InstanceId, StatementId), SmallVec<[ModelCall<'b>; 1]>>,
     /// The first node of a method's values; its parameters come first.
-    pub(super) values: FxHashMap<MethodId, NodeId>,
-    results: FxHashMap<MethodId, NodeId>,
-    fields: FxHashMap<FieldId, NodeId>,
-    slots: FxHashMap<(ObjectId, Symbol), NodeId>,
+    pub(super) values: SecondaryMap<InstanceId, Option<NodeId>>,
+    results: FxHashMap<InstanceId, NodeId>,
+    /// Fields that are not told apart by their object: static ones, and all of them by types.
+    pub(super) fields: FxHashMap<FieldId, NodeId>,
+    pub(super) slots: FxHashMap<(ObjectId, Variable), NodeId>,
     pub(super) statics: FxHashMap<(Symbol, Symbol), NodeId>,
-    pub(super) thrown: NodeId,
+    /// The exceptions that a thread throws.
+    thrown: FxHashMap<OriginId, NodeId>,
     /// The name for the elements of an array.
-    pub(super) element: Symbol,
+    pub(super) element: Variable,
     /// The name under which models speak of the class object of an object.
-    class_slot: Symbol,
-    pending: VecDeque<MethodId>,
-    pub(super) linked: FxHashSet<(SiteId, MethodId)>,
-    /// What a method selects on each object, as far as it was asked.
-    pub(super) targets: FxHashMap<MethodId, Vec<Option<Selected>>>,
+    class_slot: Variable,
+    pending: VecDeque<InstanceId>,
+    /// The calls that were followed into a method in a context.
+    pub(super) linked: FxHashSet<(SiteId, InstanceId)>,
+    /// The calls that lead to a method that is not entered.
+    pub(super) left: FxHashSet<(SiteId, MethodId)>,
+    /// What a method selects on the objects of a class, as far as it was asked.
+    pub(super) targets: FxHashMap<(MethodId, ClassId), Selected>,
     /// The calls that meet others in a hub.
     pub(super) joined: FxHashSet<SiteId>,
     /// How many targets a dispatched call has.
     pub(super) target_counts: FxHashMap<SiteId, usize>,
     /// Where calls of a method with very many targets meet.
-    pub(super) hubs: FxHashMap<MethodId, SiteId>,
+    pub(super) hubs: FxHashMap<InstanceId, SiteId>,
     /// Where the receivers of a modelled call are collected.
     pub(super) modelled: FxHashMap<(SiteId, ModelKey), NodeId>,
     /// The calls that a modelled method makes on contents.
-    pub(super) shared: FxHashMap<(MethodId, ModelKey), SiteId>,
+    pub(super) shared: FxHashMap<(InstanceId, ModelKey), SiteId>,
     /// What a callback by name and number of arguments leads to.
     pub(super) callbacks: FxHashMap<(ClassId, Symbol, usize), Arc<[MethodId]>>,
     /// What opaque code can call on an object that it sees as one of a class.
@@ -146,33 +171,49 @@ pub(super) struct Builder<'b, 'a> {
     pub(super) initializers: FxHashMap<ClassId, Arc<[MethodId]>>,
 }
 
-pub(super) fn build(
-    program: &mut Program<'_>,
-    models: &Models,
+/// How finely methods and objects are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
+    /// Objects by class, and methods not at all: variable-type analysis.
+    Types,
+    /// Objects by the statement, thread and object that make them, methods by thread and receiver.
+    Heap,
+}
+
+/// Solves the whole program.
+pub(super) fn build<'p, 'b, 'a>(
+    program: &'p mut Program<'a>,
+    models: &'b Models,
     entries: &EntryPoints,
-) -> CallGraph {
-    let mut solver = Solver::default();
-    let thrown = solver.node();
-    let element = program.names.symbol(b"[]");
-    let class_slot = program.names.symbol(b"class");
+    precision: Precision,
+) -> Builder<'p, 'b, 'a> {
+    let element = Variable::Slot(program.names.symbol(b"[]"));
+    let class_slot = Variable::Slot(program.names.symbol(b"class"));
     let mut builder = Builder {
         program,
         models,
-        solver,
+        solver: Solver::default(),
         graph: CallGraph::default(),
         sites: PrimaryMap::new(),
         watchers: PrimaryMap::new(),
         deferred: PrimaryMap::new(),
-        values: FxHashMap::default(),
+        precision,
+        instances: UniqueMap::new(),
+        threads: Threads::new(),
+        receivers: FxHashMap::default(),
+        calls: Vec::new(),
+        model_calls: FxHashMap::default(),
+        values: SecondaryMap::new(),
         results: FxHashMap::default(),
         fields: FxHashMap::default(),
         slots: FxHashMap::default(),
         statics: FxHashMap::default(),
-        thrown,
+        thrown: FxHashMap::default(),
         element,
         class_slot,
         pending: VecDeque::new(),
         linked: FxHashSet::default(),
+        left: FxHashSet::default(),
         targets: FxHashMap::default(),
         joined: FxHashSet::default(),
         target_counts: FxHashMap::default(),
@@ -189,13 +230,10 @@ pub(super) fn build(
     };
     builder.seed(entries);
     builder.solve();
-    let mut graph = builder.graph;
-    graph.objects = builder.solver.objects.all.len();
-    graph.finish();
-    graph
+    builder
 }
 
-impl Builder<'_, '_> {
+impl Builder<'_, '_, '_> {
     fn solve(&mut self) {
         loop {
             while let Some(method) = self.pending.pop_front() {
@@ -223,10 +261,13 @@ impl Builder<'_, '_> {
             self.solver.add(clients, Object::Instance(class));
         }
         for &method in &entries.methods {
-            let Some(first) = self.reach(method) else { continue };
-            self.graph.entries.push(method);
             let data = &self.program.methods()[method];
             let (class, is_static, signature) = (data.class, data.is_static(), data.signature);
+            let Some((instance, first)) = self.reach(method, Threads::main(), None) else {
+                continue;
+            };
+            self.graph.entries.push(method);
+            self.threads.all[Threads::main()].entries.push(instance);
             let parameters = self.program.names.signature_data(signature).parameters.clone();
             if !is_static {
                 let this =
@@ -248,35 +289,75 @@ impl Builder<'_, '_> {
                     self.solver.flow_filtered(self.program, clients, node, Some(filter));
                 }
             }
-            self.initialize_for_entry(class, method);
+            self.initialize_for_entry(class, instance);
         }
     }
 
     // Nodes.
 
-    /// Makes a method reachable; returns its first value node unless it has no body.
-    pub(super) fn reach(&mut self, method: MethodId) -> Option<NodeId> {
-        if let Some(&first) = self.values.get(&method) {
-            return Some(first);
+    /// Makes a method reachable in a context; returns its first value node unless it has no body.
+    pub(super) fn reach(
+        &mut self,
+        method: MethodId,
+        origin: OriginId,
+        receiver: Option<ObjectId>,
+    ) -> Option<(InstanceId, NodeId)> {
+        let receiver = receiver.filter(|&object| self.is_told_apart(method, origin, object));
+        let instance = self.instances.intern(Instance { method, origin, receiver });
+        if let Some(first) = self.values[instance] {
+            return Some((instance, first));
         }
         let body = self.program.body(method)?;
         let first = self.solver.nodes(body.values.len());
-        self.values.insert(method, first);
-        if !self.hubs.contains_key(&method) {
+        self.values[instance] = Some(first);
+        *self.receivers.entry((method, origin)).or_default() += 1;
+        if !self.hubs.contains_key(&instance) {
             self.graph.methods.push(method);
         }
-        self.pending.push_back(method);
-        Some(first)
+        self.pending.push_back(instance);
+        Some((instance, first))
     }
 
-    /// The first value node of a method that was reached.
-    pub(super) fn entered(&self, method: MethodId) -> Option<NodeId> {
-        self.values.get(&method).copied()
+    /// Whether a method is analysed for itself when it is called on the object.
+    fn is_told_apart(&self, method: MethodId, origin: OriginId, object: ObjectId) -> bool {
+        if self.precision == Precision::Types {
+            return false;
+        }
+        let is_allocated = matches!(self.solver.objects.all[object], Object::Allocated { .. });
+        let receiver = Some(object);
+        is_allocated
+            && (self.instances.find(&Instance { method, origin, receiver }).is_some()
+                || self
+                    .receivers
+                    .get(&(method, origin))
+                    .is_none_or(|&count| count < MOST_RECEIVERS)
+                    && !self.is_full())
     }
 
-    pub(super) fn result_of(&mut self, method: MethodId) -> NodeId {
+    /// Whether there are so many nodes that receivers are not told apart any more.
+    pub(super) fn is_full(&self) -> bool {
+        self.solver.node_count() >= MOST_NODES
+    }
+
+    /// The method of an instance.
+    pub(super) fn method_of(&self, instance: InstanceId) -> MethodId {
+        self.instances[instance].method
+    }
+
+    /// The thread that runs an instance.
+    pub(super) fn origin_of(&self, instance: InstanceId) -> OriginId {
+        self.instances[instance].origin
+    }
+
+    /// The place where the exceptions of a thread meet.
+    pub(super) fn thrown(&mut self, origin: OriginId) -> NodeId {
         let solver = &mut self.solver;
-        *self.results.entry(method).or_insert_with(|| solver.node())
+        *self.thrown.entry(origin).or_insert_with(|| solver.node())
+    }
+
+    pub(super) fn result_of(&mut self, instance: InstanceId) -> NodeId {
+        let solver = &mut self.solver;
+        *self.results.entry(instance).or_insert_with(|| solver.node())
     }
 
     pub(super) fn field(&mut self, field: FieldId) -> NodeId {
@@ -284,26 +365,45 @@ impl Builder<'_, '_> {
         *self.fields.entry(field).or_insert_with(|| solver.node())
     }
 
-    /// Named contents of an object. Where a model names a field of a library class that is analysed, it
+    /// A variable of an object. Where a model names a field of a library class that is analysed, it
     /// means that field.
-    pub(super) fn slot(&mut self, object: ObjectId, slot: Symbol) -> NodeId {
-        if let Some(&node) = self.slots.get(&(object, slot)) {
+    pub(super) fn slot(&mut self, object: ObjectId, variable: Variable) -> NodeId {
+        if let Some(&node) = self.slots.get(&(object, variable)) {
             return node;
         }
-        let node = match self.library_field(object, slot) {
-            Some(field) => self.field(field),
-            None => self.solver.node(),
+        let variable = match variable {
+            Variable::Slot(name) => {
+                self.library_field(object, name).map_or(variable, Variable::Field)
+            }
+            field => field,
         };
-        self.slots.insert((object, slot), node);
+        let node = match variable {
+            Variable::Field(field) if self.precision == Precision::Types => self.field(field),
+            _ => match self.slots.get(&(object, variable)) {
+                Some(&node) => node,
+                None => {
+                    let node = self.solver.node();
+                    self.fill_unknown(object, variable, node);
+                    node
+                }
+            },
+        };
+        self.slots.insert((object, variable), node);
         node
     }
 
+    /// What is in the fields of something unknown is unknown.
+    fn fill_unknown(&mut self, object: ObjectId, variable: Variable, node: NodeId) {
+        if let (Object::Unknown(_), Variable::Field(field)) =
+            (self.solver.objects.all[object], variable)
+        {
+            let ty = self.program.fields()[field].ty;
+            self.add_unknown(node, ty);
+        }
+    }
+
     fn library_field(&mut self, object: ObjectId, name: Symbol) -> Option<FieldId> {
-        let (Object::Instance(class) | Object::Allocated { class, .. }) =
-            self.solver.objects.all[object]
-        else {
-            return None;
-        };
+        let class = self.solver.objects.all[object].exact_class()?;
         let classes: Vec<ClassId> = self.program.superclasses(class).collect();
         for class in classes {
             let is_library = self.program.role(class).is_some_and(|role| role != Role::Input);
@@ -365,13 +465,16 @@ impl Builder<'_, '_> {
     fn arrived_one(&mut self, watcher: Watcher, object: ObjectId) {
         match watcher {
             Watcher::Dispatch { site, method } => self.dispatch(site, method, &[object]),
-            Watcher::Load { slot, to } if slot == self.class_slot => self.load_class(object, to),
-            Watcher::Load { slot, to } => {
-                let from = self.slot(object, slot);
+            Watcher::Special { site, method } => self.enter_on(site, method, object),
+            Watcher::Load { variable, to } if variable == self.class_slot => {
+                self.load_class(object, to);
+            }
+            Watcher::Load { variable, to } => {
+                let from = self.slot(object, variable);
                 self.flow(from, to);
             }
-            Watcher::Store { slot, from } => {
-                let to = self.slot(object, slot);
+            Watcher::Store { variable, from } => {
+                let to = self.slot(object, variable);
                 self.flow(from, to);
             }
             Watcher::LoadVariable { to } => {

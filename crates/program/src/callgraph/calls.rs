@@ -2,25 +2,26 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
 use unsnarl_models::Treatment;
 
-use super::build::{Builder, Selected, Site, SiteId, Watcher};
+use super::EdgeKind;
+use super::build::{Builder, Precision, Selected, Site, SiteId, Watcher};
 use super::library::Knowledge;
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver};
-use super::{Edge, EdgeKind};
+use super::threads::Threads;
 use crate::body::{InvokeKind, StatementId};
 use crate::class::{ClassId, FieldId, MethodId};
+use crate::heap::{Call, Instance, InstanceId};
 use crate::names::{MethodRefId, Type};
 use crate::path::Role;
 
 /// A call with more targets than this joins the other such calls of its method.
 const MOST_TARGETS: usize = 100;
 
-impl Builder<'_, '_> {
+impl Builder<'_, '_, '_> {
     /// A call by an instruction.
     pub(super) fn invoke(&mut self, site: SiteId, kind: InvokeKind, reference: MethodRefId) {
         let Some(method) = self.program.resolve_method(reference) else {
@@ -35,7 +36,7 @@ impl Builder<'_, '_> {
                 self.initialize(self.program.methods()[method].class, caller, statement);
                 self.link(site, method, None);
             }
-            InvokeKind::Special => self.link(site, method, None),
+            InvokeKind::Special => self.special(site, method),
             InvokeKind::Virtual | InvokeKind::Interface => {
                 if let Some(receiver) = self.sites[site].arguments[0] {
                     self.watch(receiver, Watcher::Dispatch { site, method });
@@ -50,36 +51,32 @@ impl Builder<'_, '_> {
             // The receivers flow on to the hub.
             return;
         }
-        let mut targets = self.targets.remove(&method).unwrap_or_default();
-        targets.resize(self.solver.objects.all.len(), None);
-        let mut entered: FxHashMap<MethodId, NodeId> = FxHashMap::default();
+        let mut entered: Vec<(InstanceId, NodeId)> = Vec::new();
         let mut others = Vec::new();
         for &object in objects {
-            let target = match targets[object.index()] {
-                Some(target) => target,
-                None => {
-                    let target = self.select(method, object);
-                    targets[object.index()] = Some(target);
-                    target
+            match self.select(method, object) {
+                Selected::Bytecode(target) => {
+                    let origin = self.origin_for(site, target, Some(object));
+                    let (instance, first) =
+                        self.reach(target, origin, Some(object)).expect("it has a body");
+                    self.solver.add_id(first, object);
+                    if !self.linked.contains(&(site, instance)) {
+                        entered.push((instance, first));
+                    }
                 }
-            };
-            match target {
-                Selected::Bytecode(target, first) => drop(entered.insert(target, first)),
                 other => others.push((other, object)),
             }
         }
-        self.targets.insert(method, targets);
-        entered.retain(|&target, _| !self.linked.contains(&(site, target)));
+        entered.sort_unstable();
+        entered.dedup();
         let count = self.target_counts.entry(site).or_default();
         *count += entered.len();
         if *count > MOST_TARGETS && self.may_join(site) {
             self.join_hub(site, method);
             return;
         }
-        let mut entered: Vec<_> = entered.into_iter().collect();
-        entered.sort_unstable_by_key(|&(target, _)| target);
-        for (target, first) in entered {
-            self.connect(site, target, first, true);
+        for (instance, first) in entered {
+            self.connect(site, instance, first, true);
         }
         for (other, object) in others {
             match other {
@@ -89,20 +86,42 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What a call of a method on an object runs. If that is bytecode, the object becomes its `this`.
+    /// What a call of a method on an object runs.
     fn select(&mut self, method: MethodId, object: ObjectId) -> Selected {
         let class = self.solver.objects.class(object, self.program);
-        let Some(target) = self.program.select_method(class, method) else {
-            return Selected::None;
-        };
-        match self.knowledge(class, target) {
-            Knowledge::Bytecode => {
-                let first = self.reach(target).expect("it has a body");
-                self.solver.add_id(first, object);
-                Selected::Bytecode(target, first)
-            }
-            _ => Selected::Other(target),
+        if let Some(&selected) = self.targets.get(&(method, class)) {
+            return selected;
         }
+        let selected = match self.program.select_method(class, method) {
+            None => Selected::None,
+            Some(target) => match self.knowledge(class, target) {
+                Knowledge::Bytecode => Selected::Bytecode(target),
+                _ => Selected::Other(target),
+            },
+        };
+        self.targets.insert((method, class), selected);
+        selected
+    }
+
+    /// A call of a constructor, a private method or one of a superclass.
+    fn special(&mut self, site: SiteId, method: MethodId) {
+        let class = self.program.methods()[method].class;
+        if self.precision == Precision::Heap
+            && let Some(&Some(receiver)) = self.sites[site].arguments.first()
+            && let Knowledge::Bytecode = self.knowledge(class, method)
+        {
+            self.watch(receiver, Watcher::Special { site, method });
+        } else {
+            self.link(site, method, None);
+        }
+    }
+
+    /// A call enters a method on an object.
+    pub(super) fn enter_on(&mut self, site: SiteId, method: MethodId, object: ObjectId) {
+        let origin = self.origin_for(site, method, Some(object));
+        let Some((instance, first)) = self.reach(method, origin, Some(object)) else { return };
+        self.solver.add_id(first, object);
+        self.connect(site, instance, first, true);
     }
 
     /// From now on a call with very many targets goes the same way as all such calls of its method.
@@ -110,19 +129,21 @@ impl Builder<'_, '_> {
     /// that are interpreters or generated.
     fn join_hub(&mut self, site: SiteId, method: MethodId) {
         let Site { caller, statement, arguments, result, .. } = self.sites[site].clone();
-        let hub = match self.hubs.get(&method) {
+        let origin = self.origin_of(caller);
+        let shared = self.instances.intern(Instance { method, origin, receiver: None });
+        let hub = match self.hubs.get(&shared) {
             Some(&hub) => hub,
             None => {
                 let arguments = arguments.iter().map(|_| Some(self.solver.node())).collect();
                 let hub = self.sites.push(Site {
-                    caller: method,
+                    caller: shared,
                     statement: StatementId::from_index(0),
                     arguments,
                     result: Some(self.solver.node()),
                     kind: EdgeKind::Target,
                 });
-                self.hubs.insert(method, hub);
-                if !self.values.contains_key(&method) {
+                self.hubs.insert(shared, hub);
+                if self.values[shared].is_none() {
                     self.graph.methods.push(method);
                 }
                 if let Some(receiver) = self.sites[hub].arguments[0] {
@@ -133,7 +154,7 @@ impl Builder<'_, '_> {
         };
         self.joined.insert(site);
         let kind = EdgeKind::Dispatch;
-        self.graph.edges.push(Edge { caller, statement, callee: method, kind });
+        self.calls.push(Call { caller, statement, callee: shared, kind });
         let common = self.sites[hub].clone();
         for (from, to) in arguments.into_iter().zip(common.arguments) {
             if let (Some(from), Some(to)) = (from, to) {
@@ -171,7 +192,7 @@ impl Builder<'_, '_> {
         let receiver = self.solver.objects.class(object, self.program);
         if let Knowledge::Model(model) = self.knowledge(receiver, method) {
             self.apply_model(site, method, model, Some(object));
-        } else if self.linked.insert((site, method)) {
+        } else if self.left.insert((site, method)) {
             self.graph.gaps.unknown_receivers += 1;
             let data = &self.program.methods()[method];
             let (class, signature) = (data.class, data.signature);
@@ -195,34 +216,34 @@ impl Builder<'_, '_> {
             Some(object) => self.solver.objects.class(object, self.program),
             None => class,
         };
-        let first = match self.knowledge(receiver, target) {
-            Knowledge::Model(model) => {
-                self.apply_model(site, target, model, object);
-                return;
-            }
+        match self.knowledge(receiver, target) {
+            Knowledge::Model(model) => self.apply_model(site, target, model, object),
             Knowledge::Opaque => {
-                if self.linked.insert((site, target)) {
+                if self.left.insert((site, target)) {
                     self.graph.gaps.opaque_calls += 1;
                     self.opaque(site, signature);
                 }
-                return;
             }
-            Knowledge::Bytecode => self.reach(target).expect("it has a body"),
-        };
-        if let Some(object) = object {
-            self.solver.add_id(first, object);
+            Knowledge::Bytecode => {
+                let origin = self.origin_for(site, target, object);
+                let (instance, first) = self.reach(target, origin, object).expect("it has a body");
+                if let Some(object) = object {
+                    self.solver.add_id(first, object);
+                }
+                self.connect(site, instance, first, object.is_some());
+            }
         }
-        self.connect(site, target, first, object.is_some());
     }
 
     /// Lets arguments flow to a method that is entered, and its result back. Where the call was
     /// dispatched, `this` is not an argument: only the objects that select the method go there.
-    fn connect(&mut self, site: SiteId, target: MethodId, first: NodeId, is_dispatched: bool) {
-        if !self.linked.insert((site, target)) {
+    fn connect(&mut self, site: SiteId, callee: InstanceId, first: NodeId, is_dispatched: bool) {
+        if !self.linked.insert((site, callee)) {
             return;
         }
         let Site { caller, statement, arguments, result, kind } = self.sites[site].clone();
-        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        self.record(Call { caller, statement, callee, kind });
+        let target = self.method_of(callee);
         // A model knows the number of arguments that a callback has, but not their types.
         let is_typed = matches!(kind, EdgeKind::Call | EdgeKind::Target);
         let data = &self.program.methods()[target];
@@ -241,8 +262,20 @@ impl Builder<'_, '_> {
             self.solver.flow_filtered(self.program, from, Solver::offset(first, index), filter);
         }
         if let Some(result) = result {
-            let from = self.result_of(target);
+            let from = self.result_of(callee);
             self.flow(from, result);
+        }
+    }
+
+    /// Keeps a call; one that starts a thread is where the thread begins.
+    fn record(&mut self, call: Call) {
+        self.calls.push(call);
+        if !call.kind.is_within_thread() {
+            let origin = self.origin_of(call.callee);
+            let entries = &mut self.threads.all[origin].entries;
+            if !entries.contains(&call.callee) {
+                entries.push(call.callee);
+            }
         }
     }
 
@@ -268,7 +301,9 @@ impl Builder<'_, '_> {
     /// Opaque code got an object that it takes for one of `class`, and may call what it can see.
     pub(super) fn handed(&mut self, site: SiteId, class: ClassId, object: ObjectId) {
         let found = match self.solver.objects.all[object] {
-            Object::Instance(found) | Object::Allocated { class: found, .. } => found,
+            Object::Instance(found)
+            | Object::Allocated { class: found, .. }
+            | Object::OfThread { class: found, .. } => found,
             Object::Proxy { .. } => {
                 let Site { caller, statement, .. } = self.sites[site];
                 let kind = EdgeKind::Later;
@@ -294,8 +329,14 @@ impl Builder<'_, '_> {
                 targets
             }
         };
+        // By types, nobody knows when. On the heap they are taken to be called at once: opaque code that
+        // keeps what it is handed and calls it in another thread has a model.
+        let kind = match self.precision {
+            Precision::Types => EdgeKind::Later,
+            Precision::Heap => EdgeKind::Callback,
+        };
         for &target in targets.iter() {
-            self.call_unknown(site, target, Some(object), EdgeKind::Later);
+            self.call_unknown(site, target, Some(object), kind);
         }
     }
 
@@ -330,15 +371,16 @@ impl Builder<'_, '_> {
         object: Option<ObjectId>,
         kind: EdgeKind,
     ) {
-        let Some(first) = self.reach(target) else { return };
+        let Site { caller, statement, .. } = self.sites[site];
+        let origin = self.origin_of(caller);
+        let Some((callee, first)) = self.reach(target, origin, object) else { return };
         if let Some(object) = object {
             self.solver.add_id(first, object);
         }
-        if !self.linked.insert((site, target)) {
+        if !self.linked.insert((site, callee)) {
             return;
         }
-        let Site { caller, statement, .. } = self.sites[site];
-        self.graph.edges.push(Edge { caller, statement, callee: target, kind });
+        self.calls.push(Call { caller, statement, callee, kind });
         let data = &self.program.methods()[target];
         let this = usize::from(!data.is_static());
         let parameters = self.program.names.signature_data(data.signature).parameters.clone();
@@ -351,17 +393,23 @@ impl Builder<'_, '_> {
     pub(super) fn initialize_of_field(
         &mut self,
         field: Option<FieldId>,
-        method: MethodId,
+        instance: InstanceId,
         statement: StatementId,
     ) {
         if let Some(field) = field {
-            self.initialize(self.program.fields()[field].class, method, statement);
+            self.initialize(self.program.fields()[field].class, instance, statement);
         }
     }
 
     /// The statement may be the first to use the class, which runs its initializer and those above.
-    pub(super) fn initialize(&mut self, class: ClassId, caller: MethodId, statement: StatementId) {
-        let inside = self.program.class_around(self.program.methods()[caller].class);
+    pub(super) fn initialize(
+        &mut self,
+        class: ClassId,
+        caller: InstanceId,
+        statement: StatementId,
+    ) {
+        let method = self.method_of(caller);
+        let inside = self.program.class_around(self.program.methods()[method].class);
         for &callee in self.initializers(class).iter() {
             // The code of a class runs when its own initialization has begun.
             let initialized = self.program.methods()[callee].class;
@@ -372,16 +420,20 @@ impl Builder<'_, '_> {
     }
 
     /// The JVM initializes the class of an entry point.
-    pub(super) fn initialize_for_entry(&mut self, class: ClassId, entry: MethodId) {
+    pub(super) fn initialize_for_entry(&mut self, class: ClassId, entry: InstanceId) {
         for &callee in self.initializers(class).iter() {
             self.run_initializer(callee, entry, StatementId::from_index(0));
         }
     }
 
-    fn run_initializer(&mut self, callee: MethodId, caller: MethodId, statement: StatementId) {
-        if self.reach(callee).is_some() {
+    fn run_initializer(&mut self, callee: MethodId, caller: InstanceId, statement: StatementId) {
+        let origin = match self.precision {
+            Precision::Types => Threads::main(),
+            Precision::Heap => Threads::init(),
+        };
+        if let Some((callee, _)) = self.reach(callee, origin, None) {
             let kind = EdgeKind::ClassInit;
-            self.graph.edges.push(Edge { caller, statement, callee, kind });
+            self.calls.push(Call { caller, statement, callee, kind });
         }
     }
 

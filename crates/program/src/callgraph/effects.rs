@@ -8,15 +8,17 @@ use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
 use unsnarl_models::{Call, Effect, MethodModel, Place};
 
-use super::build::{Builder, Site, SiteId, StartId, Watcher};
+use super::build::{Builder, Precision, Site, SiteId, StartId, Watcher};
+use super::library::Knowledge;
 use super::object::{Object, ObjectId};
 use super::solver::{NodeId, Solver};
-use super::{Edge, EdgeKind, Start};
+use super::{EdgeKind, Start};
 use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
+use crate::heap::{self, Instance, ModelCall, Variable};
 use crate::names::{Symbol, Type};
 
-impl<'b> Builder<'b, '_> {
+impl<'b> Builder<'_, 'b, '_> {
     /// A call arrives at a modelled method.
     pub(super) fn apply_model(
         &mut self,
@@ -36,12 +38,22 @@ impl<'b> Builder<'b, '_> {
                     _ => self.solver.node(),
                 };
                 self.modelled.insert(key, this);
+                self.note_model(site, method, model);
                 self.effects(site, method, model, this);
                 this
             }
         };
         if let Some(object) = object {
             self.solver.add_id(this, object);
+        }
+    }
+
+    /// Keeps what a statement calls, for those who look at locks and order.
+    fn note_model(&mut self, site: SiteId, method: MethodId, model: &'b MethodModel) {
+        let Site { caller, statement, kind, .. } = self.sites[site];
+        if self.precision == Precision::Heap && kind == EdgeKind::Call {
+            let calls = self.model_calls.entry((caller, statement)).or_default();
+            calls.push(ModelCall { method, model });
         }
     }
 
@@ -67,16 +79,17 @@ impl<'b> Builder<'b, '_> {
             Effect::Start { call, kind, groups, .. } => {
                 let kind = EdgeKind::Start(Start(*kind));
                 if !groups.is_empty() && groups.iter().all(may_be_empty) {
-                    self.defer(context, Deferred { context: *context, call, kind }, groups);
+                    let start = Deferred { context: *context, call, kind, effect };
+                    self.defer(context, start, groups);
                 } else {
-                    self.call(context, call, kind);
+                    self.call(context, call, kind, effect);
                 }
             }
             Effect::Call(call) => {
                 let kind = self.callback_kind(context.site);
-                self.call(context, call, kind);
+                self.call(context, call, kind, effect);
             }
-            Effect::Later(call) => self.call(context, call, EdgeKind::Later),
+            Effect::Later(call) => self.call(context, call, EdgeKind::Later, effect),
             Effect::Flow { from, to } | Effect::Copy { from, to } => {
                 if let Some(from) = self.read_place(context, from) {
                     self.write_place(context, to, from);
@@ -114,8 +127,8 @@ impl<'b> Builder<'b, '_> {
 
     /// The group of a start exists.
     pub(super) fn begin(&mut self, start: StartId) {
-        if let Some(Deferred { mut context, call, kind }) = self.deferred[start].take() {
-            self.call(&mut context, call, kind);
+        if let Some(Deferred { mut context, call, kind, effect }) = self.deferred[start].take() {
+            self.call(&mut context, call, kind, effect);
         }
     }
 
@@ -124,7 +137,9 @@ impl<'b> Builder<'b, '_> {
     /// node of its own.
     fn share(&mut self, context: &mut Modelled<'b>) {
         let method = context.method;
-        let key = (method, std::ptr::from_ref(context.model));
+        let origin = self.origin_of(self.sites[context.site].caller);
+        let node = self.instances.intern(Instance { method, origin, receiver: None });
+        let key = (node, std::ptr::from_ref(context.model));
         let shared = match self.shared.get(&key) {
             Some(&shared) => shared,
             None => {
@@ -134,7 +149,7 @@ impl<'b> Builder<'b, '_> {
                 let statement = StatementId::from_index(0);
                 let kind = EdgeKind::Call;
                 let shared =
-                    self.sites.push(Site { caller: method, statement, arguments, result, kind });
+                    self.sites.push(Site { caller: node, statement, arguments, result, kind });
                 self.shared.insert(key, shared);
                 self.graph.methods.push(method);
                 self.share_calls(shared, method, context.model);
@@ -155,7 +170,7 @@ impl<'b> Builder<'b, '_> {
             if let (Some(from), Some(to)) = (common.result, result) {
                 self.flow(from, to);
             }
-            self.graph.edges.push(Edge { caller, statement, callee: method, kind });
+            self.calls.push(heap::Call { caller, statement, callee: node, kind });
         }
     }
 
@@ -168,10 +183,10 @@ impl<'b> Builder<'b, '_> {
         for effect in &model.effects {
             match effect {
                 Effect::Call(call) if is_contents(&call.receiver) => {
-                    self.call(&mut context, call, EdgeKind::Callback);
+                    self.call(&mut context, call, EdgeKind::Callback, effect);
                 }
                 Effect::Later(call) if is_contents(&call.receiver) => {
-                    self.call(&mut context, call, EdgeKind::Later);
+                    self.call(&mut context, call, EdgeKind::Later, effect);
                 }
                 _ => {}
             }
@@ -219,8 +234,9 @@ impl<'b> Builder<'b, '_> {
                         self.solver.add(node, object);
                     }
                     Type::Array(element) if self.is_reference(element) => {
-                        let Site { caller: method, statement, .. } = self.sites[context.site];
-                        self.solver.add(node, Object::LibraryArray { method, statement });
+                        let Site { caller, statement, .. } = self.sites[context.site];
+                        let (method, context) = (self.method_of(caller), self.made_in(caller));
+                        self.solver.add(node, Object::LibraryArray { method, statement, context });
                     }
                     _ => self.solver.add(node, Object::Array(ty)),
                 }
@@ -228,13 +244,13 @@ impl<'b> Builder<'b, '_> {
             }
             Place::Static { class, name } => Some(self.static_place(class, name)),
             Place::Slot(object, slot) => {
-                let slot = self.program.names.symbol(slot.as_bytes());
+                let slot = Variable::Slot(self.program.names.symbol(slot.as_bytes()));
                 self.read_contents(context, object, slot)
             }
             Place::Element(array) => self.read_contents(context, array, self.element),
             Place::Variable { object, selector } => {
                 if let Some(slot) = per_selector_slot(selector) {
-                    let slot = self.program.names.symbol(slot);
+                    let slot = Variable::Slot(self.program.names.symbol(slot));
                     return self.read_contents(context, object, slot);
                 }
                 let (site, of) = (context.site, self.read_place(context, object));
@@ -252,11 +268,11 @@ impl<'b> Builder<'b, '_> {
         &mut self,
         context: &Modelled<'_>,
         object: &Place,
-        slot: Symbol,
+        variable: Variable,
     ) -> Option<NodeId> {
         let base = self.read_place(context, object)?;
         let to = self.solver.node();
-        self.watch(base, Watcher::Load { slot, to });
+        self.watch(base, Watcher::Load { variable, to });
         Some(to)
     }
 
@@ -264,13 +280,13 @@ impl<'b> Builder<'b, '_> {
     pub(super) fn write_place(&mut self, context: &mut Modelled<'b>, place: &Place, from: NodeId) {
         match place {
             Place::Slot(object, slot) => {
-                let slot = self.program.names.symbol(slot.as_bytes());
+                let slot = Variable::Slot(self.program.names.symbol(slot.as_bytes()));
                 self.write_contents(context, object, slot, from);
             }
             Place::Element(array) => self.write_contents(context, array, self.element, from),
             Place::Variable { object, selector } => {
                 if let Some(slot) = per_selector_slot(selector) {
-                    let slot = self.program.names.symbol(slot);
+                    let slot = Variable::Slot(self.program.names.symbol(slot));
                     self.write_contents(context, object, slot, from);
                     return;
                 }
@@ -294,11 +310,11 @@ impl<'b> Builder<'b, '_> {
         &mut self,
         context: &mut Modelled<'b>,
         object: &Place,
-        slot: Symbol,
+        variable: Variable,
         from: NodeId,
     ) {
         if let Some(base) = self.read_place(context, object) {
-            self.watch(base, Watcher::Store { slot, from });
+            self.watch(base, Watcher::Store { variable, from });
         }
     }
 
@@ -324,7 +340,15 @@ impl<'b> Builder<'b, '_> {
 
     // Calls.
 
-    fn call(&mut self, context: &mut Modelled<'b>, call: &Call, kind: EdgeKind) {
+    /// Makes a call on behalf of a model. One that a started thread makes belongs to the effect that
+    /// started it.
+    fn call(
+        &mut self,
+        context: &mut Modelled<'b>,
+        call: &Call,
+        kind: EdgeKind,
+        effect: &'b Effect,
+    ) {
         let Some(receiver) = self.read_place(context, &call.receiver) else { return };
         let mut arguments: SmallVec<[Option<NodeId>; 4]> = smallvec![Some(receiver)];
         for place in &call.arguments {
@@ -337,6 +361,10 @@ impl<'b> Builder<'b, '_> {
         });
         let Site { caller, statement, .. } = self.sites[context.site];
         let site = self.sites.push(Site { caller, statement, arguments, result, kind });
+        if !kind.is_within_thread() {
+            let outer = self.threads.effects.get(&context.site).copied();
+            self.threads.effects.insert(site, outer.unwrap_or((context.method, effect)));
+        }
         let method = self.program.names.symbol(call.method.as_bytes());
         self.watch_callback(receiver, site, method);
     }
@@ -377,7 +405,7 @@ impl<'b> Builder<'b, '_> {
         };
         for &target in targets.iter() {
             self.link(site, target, Some(object));
-            self.fill_unknown_arguments(site, target);
+            self.fill_unknown_arguments(site, target, object);
         }
     }
 
@@ -400,8 +428,11 @@ impl<'b> Builder<'b, '_> {
     }
 
     /// An argument that the model does not name is an unknown object of the declared type.
-    fn fill_unknown_arguments(&mut self, site: SiteId, target: MethodId) {
-        let Some(first) = self.entered(target) else { return };
+    fn fill_unknown_arguments(&mut self, site: SiteId, target: MethodId, object: ObjectId) {
+        let class = self.solver.objects.class(object, self.program);
+        let Knowledge::Bytecode = self.knowledge(class, target) else { return };
+        let origin = self.origin_for(site, target, Some(object));
+        let Some((_, first)) = self.reach(target, origin, Some(object)) else { return };
         let signature = self.program.methods()[target].signature;
         let parameters = self.program.names.signature_data(signature).parameters.clone();
         for (index, &ty) in parameters.iter().enumerate() {
@@ -417,6 +448,7 @@ pub(super) struct Deferred<'m> {
     context: Modelled<'m>,
     call: &'m Call,
     kind: EdgeKind,
+    effect: &'m Effect,
 }
 
 /// A call of a modelled method.

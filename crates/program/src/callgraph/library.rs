@@ -4,10 +4,11 @@
 
 use unsnarl_models::{Effect, MethodModel, Treatment};
 
-use super::build::Builder;
-use super::object::Object;
+use super::build::{Builder, Precision};
+use super::object::{MadeIn, Object};
 use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
+use crate::heap::{Instance, InstanceId};
 use crate::path::Role;
 
 /// How a call is followed.
@@ -21,7 +22,7 @@ pub(super) enum Knowledge<'m> {
     Opaque,
 }
 
-impl<'b> Builder<'b, '_> {
+impl<'b> Builder<'_, 'b, '_> {
     /// How to follow a call of `method` on an object of `receiver`.
     pub(super) fn knowledge(&mut self, receiver: ClassId, method: MethodId) -> Knowledge<'b> {
         if let Some(&knowledge) = self.knowledge.get(&(receiver, method)) {
@@ -89,20 +90,51 @@ impl<'b> Builder<'b, '_> {
     pub(super) fn allocated(
         &mut self,
         class: ClassId,
-        method: MethodId,
+        instance: InstanceId,
         statement: StatementId,
     ) -> Object {
-        let is_starter = match self.starters[class] {
+        let method = self.method_of(instance);
+        let context = self.made_in(instance);
+        let precision = self.precision;
+        match precision {
+            Precision::Types if self.starts_threads(class) => {
+                Object::Allocated { class, method, statement, context }
+            }
+            Precision::Types => Object::Instance(class),
+            // Exceptions go many ways, and nobody looks into them.
+            Precision::Heap if self.is_exception(class) => {
+                Object::OfThread { class, origin: self.origin_of(instance) }
+            }
+            Precision::Heap => Object::Allocated { class, method, statement, context },
+        }
+    }
+
+    /// When objects are made in an instance.
+    pub(super) fn made_in(&self, instance: InstanceId) -> MadeIn {
+        if self.precision == Precision::Types {
+            return MadeIn::default();
+        }
+        let Instance { origin, receiver, .. } = self.instances[instance];
+        let made = receiver.and_then(|object| self.solver.objects.all[object].made());
+        MadeIn {
+            origin: Some(origin),
+            host: made.map(|(method, statement, _)| (method, statement)),
+        }
+    }
+
+    fn is_exception(&mut self, class: ClassId) -> bool {
+        let throwable = self.program.class_of_type(self.program.names.known.throwable);
+        throwable.is_some_and(|throwable| self.program.is_subclass(class, throwable))
+    }
+
+    fn starts_threads(&mut self, class: ClassId) -> bool {
+        match self.starters[class] {
             Some(is_starter) => is_starter,
             None => {
                 let is_starter = self.is_starter(class);
                 self.starters[class] = Some(is_starter);
                 is_starter
             }
-        };
-        match is_starter {
-            true => Object::Allocated { class, method, statement },
-            false => Object::Instance(class),
         }
     }
 

@@ -21,21 +21,28 @@ mod calls;
 mod components;
 mod effects;
 mod entries;
+mod finish_heap;
 mod library;
 mod object;
 mod reflection;
 mod solver;
 mod statements;
+mod threads;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntityId;
 use unsnarl_models::{Models, StartKind};
 
+pub(crate) use finish_heap::solve_heap;
+
 pub use entries::{Entries, EntryPoints};
-pub use object::{Object, ObjectId};
+pub use object::{MadeIn, Object, ObjectId};
+
+use build::Precision;
 
 use crate::body::StatementId;
 use crate::class::MethodId;
+use crate::heap::InstanceId;
 use crate::program::Program;
 
 /// The call graph of a program.
@@ -147,7 +154,20 @@ pub struct Gaps {
 impl CallGraph {
     /// Builds the call graph from the entry points on.
     pub fn build(program: &mut Program<'_>, models: &Models, entries: &EntryPoints) -> Self {
-        build::build(program, models, entries)
+        let builder = build::build(program, models, entries, Precision::Types);
+        let method = |instance: InstanceId| builder.instances[instance].method;
+        let edges = builder.calls.iter().map(|call| Edge {
+            caller: method(call.caller),
+            statement: call.statement,
+            callee: method(call.callee),
+            kind: call.kind,
+        });
+        let edges = edges.collect();
+        let mut graph = builder.graph;
+        graph.edges = edges;
+        graph.objects = builder.solver.objects.all.len();
+        graph.finish();
+        graph
     }
 
     /// Whether a method was reached.

@@ -1,11 +1,12 @@
 //! What a variable may refer to, and sets of that.
 
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, UniqueMap, entity_id};
+use unsnarl_entity::{EntityId, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_models::MemberKind;
 
 use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
+use crate::heap::OriginId;
 use crate::names::{Symbol, Type, TypeId};
 use crate::path::Role;
 use crate::program::Program;
@@ -31,9 +32,29 @@ pub enum Object {
         method: MethodId,
         /// The statement that makes them.
         statement: StatementId,
+        /// When the statement makes them, where that is told apart.
+        context: MadeIn,
+    },
+    /// The instances of exactly this class that one thread makes.
+    OfThread {
+        /// The class.
+        class: ClassId,
+        /// The thread.
+        origin: OriginId,
     },
     /// The arrays of exactly this type.
     Array(TypeId),
+    /// The arrays of exactly this type that one statement makes.
+    AllocatedArray {
+        /// The type of the array.
+        ty: TypeId,
+        /// The method that makes them.
+        method: MethodId,
+        /// The statement that makes them.
+        statement: StatementId,
+        /// When the statement makes them.
+        context: MadeIn,
+    },
     /// The arrays of references that a library makes on behalf of one statement. Nobody knows their
     /// exact type.
     LibraryArray {
@@ -41,6 +62,8 @@ pub enum Object {
         method: MethodId,
         /// The statement.
         statement: StatementId,
+        /// When the statement makes them, where that is told apart.
+        context: MadeIn,
     },
     /// The constant string that names a class of the program.
     ClassName(Symbol),
@@ -68,11 +91,54 @@ pub enum Object {
     Unknown(ClassId),
 }
 
-/// A set of objects: a short list, or a bit each when it is long.
+/// When a statement makes an object: in which thread, and on behalf of what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct MadeIn {
+    /// The thread, where threads are told apart.
+    pub origin: Option<OriginId>,
+    /// The statement that made the object on which the making method was called.
+    pub host: Option<(MethodId, StatementId)>,
+}
+
+impl Object {
+    /// The class of the object, if it has one of its own and is not an array.
+    pub fn class(self) -> Option<ClassId> {
+        match self {
+            Self::Instance(class)
+            | Self::Allocated { class, .. }
+            | Self::OfThread { class, .. }
+            | Self::Unknown(class) => Some(class),
+            _ => None,
+        }
+    }
+
+    /// The class of which it is certainly a direct instance.
+    pub fn exact_class(self) -> Option<ClassId> {
+        match self {
+            Self::Unknown(_) => None,
+            object => object.class(),
+        }
+    }
+
+    /// The statement that makes it, with its method and context.
+    pub fn made(self) -> Option<(MethodId, StatementId, MadeIn)> {
+        match self {
+            Self::Allocated { method, statement, context, .. }
+            | Self::AllocatedArray { method, statement, context, .. }
+            | Self::LibraryArray { method, statement, context } => {
+                Some((method, statement, context))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A set of objects: a short list, or a bit each in words that are not zero when it is long.
 #[derive(Clone, Debug)]
 pub(super) enum ObjectSet {
     Few(SmallVec<[ObjectId; 4]>),
-    Many(Vec<u64>),
+    /// Sorted by the number of the word.
+    Many(Vec<(u32, u64)>),
 }
 
 const FEW: usize = 12;
@@ -87,7 +153,7 @@ impl ObjectSet {
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Few(objects) => objects.is_empty(),
-            Self::Many(words) => words.iter().all(|&word| word == 0),
+            Self::Many(words) => words.is_empty(),
         }
     }
 
@@ -104,27 +170,24 @@ impl ObjectSet {
                 }
                 let mut words = Vec::new();
                 for &old in objects.iter().chain([&object]) {
-                    set_bit(&mut words, old);
+                    set_bits(&mut words, word_of(old), bit_of(old));
                 }
                 *self = Self::Many(words);
                 true
             }
-            Self::Many(words) => set_bit(words, object),
+            Self::Many(words) => set_bits(words, word_of(object), bit_of(object)) != 0,
         }
     }
 
     /// Adds the objects of up to 64 bits.
-    fn insert_word(&mut self, index: usize, word: u64) {
+    fn insert_word(&mut self, index: u32, word: u64) {
         let mut rest = word;
         while rest != 0 {
             if let Self::Many(words) = self {
-                if words.len() <= index {
-                    words.resize(index + 1, 0);
-                }
-                words[index] |= rest;
+                set_bits(words, index, rest);
                 return;
             }
-            self.insert(ObjectId::from_index(index * 64 + rest.trailing_zeros() as usize));
+            self.insert(object_at(index, rest.trailing_zeros()));
             rest &= rest - 1;
         }
     }
@@ -133,11 +196,10 @@ impl ObjectSet {
         match self {
             Self::Few(objects) => objects.iter().copied().for_each(visit),
             Self::Many(words) => {
-                for (index, &word) in words.iter().enumerate() {
+                for &(index, word) in words {
                     let mut rest = word;
                     while rest != 0 {
-                        let bit = rest.trailing_zeros() as usize;
-                        visit(ObjectId::from_index(index * 64 + bit));
+                        visit(object_at(index, rest.trailing_zeros()));
                         rest &= rest - 1;
                     }
                 }
@@ -153,22 +215,10 @@ impl ObjectSet {
 
     /// Moves what passes `mask` into `all`, and what is new there into `fresh` as well.
     pub(super) fn flow_into(&self, mask: Option<&[u64]>, all: &mut Self, fresh: &mut Self) -> bool {
-        let mut grown = false;
         if let (Self::Many(from), Self::Many(to)) = (self, &mut *all) {
-            if to.len() < from.len() {
-                to.resize(from.len(), 0);
-            }
-            for (index, &word) in from.iter().enumerate() {
-                let allowed = mask.map_or(!0, |mask| mask.get(index).copied().unwrap_or(0));
-                let new = word & allowed & !to[index];
-                if new != 0 {
-                    to[index] |= new;
-                    fresh.insert_word(index, new);
-                    grown = true;
-                }
-            }
-            return grown;
+            return merge_words(from, mask, to, fresh);
         }
+        let mut grown = false;
         self.for_each(|object| {
             if mask.is_none_or(|mask| has_bit(mask, object)) && all.insert(object) {
                 fresh.insert(object);
@@ -179,14 +229,79 @@ impl ObjectSet {
     }
 }
 
-fn set_bit(words: &mut Vec<u64>, object: ObjectId) -> bool {
-    let (word, bit) = (object.index() / 64, 1 << (object.index() % 64));
-    if words.len() <= word {
-        words.resize(word + 1, 0);
+/// Moves the bits of `from` that pass the mask into `to`; those that are new go into `fresh` too.
+fn merge_words(
+    from: &[(u32, u64)],
+    mask: Option<&[u64]>,
+    to: &mut Vec<(u32, u64)>,
+    fresh: &mut ObjectSet,
+) -> bool {
+    let mut grown = false;
+    let mut position = 0;
+    let mut missing: Vec<(u32, u64)> = Vec::new();
+    for &(index, word) in from {
+        let allowed = mask.map_or(!0, |mask| mask.get(index as usize).copied().unwrap_or(0));
+        let word = word & allowed;
+        if word == 0 {
+            continue;
+        }
+        while position < to.len() && to[position].0 < index {
+            position += 1;
+        }
+        let new = match to.get_mut(position) {
+            Some((found, present)) if *found == index => {
+                let new = word & !*present;
+                *present |= new;
+                new
+            }
+            _ => {
+                missing.push((index, word));
+                word
+            }
+        };
+        if new != 0 {
+            fresh.insert_word(index, new);
+            grown = true;
+        }
     }
-    let new = words[word] & bit == 0;
-    words[word] |= bit;
-    new
+    if !missing.is_empty() {
+        let old = std::mem::take(to);
+        to.reserve(old.len() + missing.len());
+        let (mut left, mut right) = (old.into_iter().peekable(), missing.into_iter().peekable());
+        while let (Some(first), Some(second)) = (left.peek(), right.peek()) {
+            to.extend(if first.0 < second.0 { left.next() } else { right.next() });
+        }
+        to.extend(left);
+        to.extend(right);
+    }
+    grown
+}
+
+fn word_of(object: ObjectId) -> u32 {
+    (object.index() / 64) as u32
+}
+
+fn bit_of(object: ObjectId) -> u64 {
+    1 << (object.index() % 64)
+}
+
+fn object_at(word: u32, bit: u32) -> ObjectId {
+    ObjectId::from_index(word as usize * 64 + bit as usize)
+}
+
+/// Sets bits of one word; returns those that are new.
+fn set_bits(words: &mut Vec<(u32, u64)>, index: u32, bits: u64) -> u64 {
+    match words.binary_search_by_key(&index, |&(found, _)| found) {
+        Ok(position) => {
+            let new = bits & !words[position].1;
+            words[position].1 |= new;
+            new
+        }
+        Err(position) => {
+            words.insert(position, (index, bits));
+            bits
+        }
+    }
 }
 
 fn has_bit(words: &[u64], object: ObjectId) -> bool {
@@ -206,6 +321,8 @@ struct Mask {
     words: Vec<u64>,
     /// How many objects have been looked at.
     seen: usize,
+    /// Whether the objects of a class pass.
+    by_class: SecondaryMap<ClassId, Option<bool>>,
 }
 
 impl Objects {
@@ -224,11 +341,23 @@ impl Objects {
     /// Which objects pass a filter, as bits.
     pub(super) fn mask(&mut self, filter: FilterId, program: &mut Program<'_>) -> &[u64] {
         let ty = self.filters[filter];
-        let Mask { words, seen } = &mut self.masks[filter.index()];
+        let Mask { words, seen, by_class } = &mut self.masks[filter.index()];
+        words.resize(self.all.len().div_ceil(64), 0);
         while *seen < self.all.len() {
-            let id = ObjectId::from_index(*seen);
-            if passes(program, self.all[id], ty) {
-                set_bit(words, id);
+            let object = self.all[ObjectId::from_index(*seen)];
+            let does_pass = match object.class() {
+                Some(class) => match by_class[class] {
+                    Some(does_pass) => does_pass,
+                    None => {
+                        let does_pass = passes(program, object, ty);
+                        by_class[class] = Some(does_pass);
+                        does_pass
+                    }
+                },
+                None => passes(program, object, ty),
+            };
+            if does_pass {
+                words[*seen / 64] |= 1 << (*seen % 64);
             }
             *seen += 1;
         }
@@ -241,15 +370,14 @@ impl Objects {
     }
 
     pub(super) fn class_of(&self, object: Object, program: &mut Program<'_>) -> ClassId {
-        match object {
-            Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
-                class
-            }
-            other => {
-                let name: &[u8] = match other {
-                    Object::Array(_) | Object::LibraryArray { .. } | Object::Proxy { .. } => {
-                        b"java/lang/Object"
-                    }
+        match object.class() {
+            Some(class) => class,
+            None => {
+                let name: &[u8] = match object {
+                    Object::Array(_)
+                    | Object::AllocatedArray { .. }
+                    | Object::LibraryArray { .. }
+                    | Object::Proxy { .. } => b"java/lang/Object",
                     Object::ClassName(_) => b"java/lang/String",
                     Object::Class(_) => b"java/lang/Class",
                     Object::Member { kind: MemberKind::Field, .. } => b"java/lang/reflect/Field",
@@ -265,15 +393,19 @@ impl Objects {
 
 /// Whether an object may be used as a value of a type.
 fn passes(program: &mut Program<'_>, object: Object, ty: TypeId) -> bool {
+    if ty == program.names.known.object {
+        return true;
+    }
+    if let Some(class) = object.class() {
+        let Type::Class(name) = program.names.ty(ty) else { return false };
+        let above = program.class_named(name);
+        return program.may_be(class, above);
+    }
+    let object = match object {
+        Object::AllocatedArray { ty, .. } => Object::Array(ty),
+        object => object,
+    };
     match (object, program.names.ty(ty)) {
-        (_, _) if ty == program.names.known.object => true,
-        (
-            Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class),
-            Type::Class(name),
-        ) => {
-            let above = program.class_named(name);
-            program.may_be(class, above)
-        }
         (Object::Array(array), Type::Array(wanted)) => match program.names.ty(array) {
             Type::Array(element) if element == wanted => true,
             Type::Array(element) => match program.names.ty(element) {

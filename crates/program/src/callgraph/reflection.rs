@@ -10,14 +10,15 @@ use unsnarl_models::{MemberKind, Place, Reflect};
 use super::EdgeKind;
 use super::build::{Arguments, Builder, Site, SiteId, Watcher};
 use super::effects::Modelled;
-use super::object::{Object, ObjectId};
+use super::object::{MadeIn, Object, ObjectId};
 use super::solver::NodeId;
 use super::statements::internal_name;
 use crate::body::{Constant, Operation};
 use crate::class::{ClassId, FieldId, MethodId};
+use crate::heap::Variable;
 use crate::names::{Symbol, Type, TypeId};
 
-impl<'b> Builder<'b, '_> {
+impl<'b> Builder<'_, 'b, '_> {
     pub(super) fn reflect(&mut self, context: &mut Modelled<'b>, reflect: &Reflect) {
         let (Reflect::Class { to, .. }
         | Reflect::Member { to, .. }
@@ -124,7 +125,7 @@ impl<'b> Builder<'b, '_> {
     /// The class object of an object: that of an enum, whose constants may be asked for. Others are not
     /// told apart, since everything has a class and would come to have all of them.
     pub(super) fn load_class(&mut self, object: ObjectId, to: NodeId) {
-        if let Object::Instance(class) = self.solver.objects.all[object]
+        if let Some(class) = self.solver.objects.all[object].exact_class()
             && self.program.classes()[class].access & flags::ENUM != 0
         {
             let name = self.program.classes()[class].name;
@@ -163,7 +164,9 @@ impl<'b> Builder<'b, '_> {
     pub(super) fn variables(&mut self, object: ObjectId) -> Vec<(NodeId, Option<TypeId>)> {
         let elements = self.slot(object, self.element);
         let class = match self.solver.objects.all[object] {
-            Object::Instance(class) | Object::Allocated { class, .. } => Some(class),
+            Object::Instance(class)
+            | Object::Allocated { class, .. }
+            | Object::OfThread { class, .. } => Some(class),
             // A static field is reached through the class object.
             Object::Class(ty) => self.class_of_class_object(ty),
             _ => None,
@@ -173,7 +176,7 @@ impl<'b> Builder<'b, '_> {
             None => Vec::new(),
         };
         let mut variables = vec![(elements, None)];
-        variables.extend(self.reference_fields(fields));
+        variables.extend(self.reference_fields(Some(object), fields));
         variables
     }
 
@@ -193,7 +196,7 @@ impl<'b> Builder<'b, '_> {
         let is_meant =
             |&field: &FieldId| name.is_none_or(|name| self.program.fields()[field].name == name);
         let fields: Vec<FieldId> = self.all_fields(class).filter(is_meant).collect();
-        Some(self.reference_fields(fields))
+        Some(self.reference_fields(None, fields))
     }
 
     fn class_of_class_object(&mut self, ty: TypeId) -> Option<ClassId> {
@@ -208,12 +211,21 @@ impl<'b> Builder<'b, '_> {
         classes.flat_map(|class| self.program.classes()[class].fields.iter().copied())
     }
 
-    fn reference_fields(&mut self, fields: Vec<FieldId>) -> Vec<(NodeId, Option<TypeId>)> {
+    fn reference_fields(
+        &mut self,
+        object: Option<ObjectId>,
+        fields: Vec<FieldId>,
+    ) -> Vec<(NodeId, Option<TypeId>)> {
         let mut nodes = Vec::new();
         for field in fields {
-            let ty = self.program.fields()[field].ty;
+            let data = &self.program.fields()[field];
+            let (ty, is_static) = (data.ty, data.access & flags::STATIC != 0);
             if self.is_reference(ty) {
-                nodes.push((self.field(field), Some(ty)));
+                let node = match object {
+                    Some(object) if !is_static => self.slot(object, Variable::Field(field)),
+                    _ => self.field(field),
+                };
+                nodes.push((node, Some(ty)));
             }
         }
         nodes
@@ -398,7 +410,8 @@ impl<'b> Builder<'b, '_> {
         to: NodeId,
         object: ObjectId,
     ) {
-        let Site { caller: method, statement, .. } = self.sites[site];
+        let Site { caller, statement, .. } = self.sites[site];
+        let method = self.method_of(caller);
         let interface = match self.solver.objects.all[object] {
             Object::Class(ty) => self.class_of_class_object(ty),
             _ => None,
@@ -412,14 +425,14 @@ impl<'b> Builder<'b, '_> {
         }
         let proxy = self.solver.object(Object::Proxy { interface, method, statement });
         self.solver.add_id(to, proxy);
-        let slot = self.program.names.symbol(b"handler");
+        let slot = Variable::Slot(self.program.names.symbol(b"handler"));
         let own_handler = self.slot(proxy, slot);
         self.flow(handler, own_handler);
     }
 
     /// A call on a proxy is one of its handler.
     pub(super) fn call_handler(&mut self, site: SiteId, proxy: ObjectId) {
-        let slot = self.program.names.symbol(b"handler");
+        let slot = Variable::Slot(self.program.names.symbol(b"handler"));
         let handler = self.slot(proxy, slot);
         let key = (site, handler);
         if !self.proxied.insert(key) {
@@ -433,7 +446,8 @@ impl<'b> Builder<'b, '_> {
             return;
         };
         // Whoever calls it: a proxy has one array of arguments.
-        let array = Object::LibraryArray { method: maker, statement: made };
+        let context = MadeIn::default();
+        let array = Object::LibraryArray { method: maker, statement: made, context };
         let array = self.solver.object(array);
         let elements = self.slot(array, self.element);
         for argument in given.into_iter().skip(1).flatten() {
@@ -446,7 +460,11 @@ impl<'b> Builder<'b, '_> {
             EdgeKind::Call | EdgeKind::Target => EdgeKind::Callback,
             kind => kind,
         };
+        let outer = self.threads.effects.get(&site).copied();
         let site = self.sites.push(Site { caller, statement, arguments, result, kind });
+        if let Some(effect) = outer {
+            self.threads.effects.insert(site, effect);
+        }
         let method = self.program.names.symbol(b"invoke");
         self.watch(handler, Watcher::Callback { site, method });
     }
@@ -455,7 +473,7 @@ impl<'b> Builder<'b, '_> {
     fn constant_string(&mut self, context: &Modelled<'_>, place: &Place) -> Option<Vec<u8>> {
         let Place::Argument(index) = place else { return None };
         let Site { caller, statement, .. } = self.sites[context.site];
-        let body = self.program.body(caller)?;
+        let body = self.program.body(self.method_of(caller))?;
         let Operation::Invoke { arguments, .. } = &body.statements[statement].operation else {
             return None;
         };

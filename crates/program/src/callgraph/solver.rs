@@ -57,6 +57,15 @@ impl Solver {
         first
     }
 
+    pub(super) fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What is in a node.
+    pub(super) fn objects_in(&self, node: NodeId) -> &ObjectSet {
+        &self.nodes[node].all
+    }
+
     pub(super) fn object(&mut self, object: Object) -> ObjectId {
         self.objects.all.intern(object)
     }

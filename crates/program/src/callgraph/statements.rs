@@ -7,27 +7,28 @@ use unsnarl_entity::EntityId;
 use unsnarl_models::Treatment;
 
 use super::EdgeKind;
-use super::build::{Builder, Site, Watcher};
+use super::build::{Builder, Precision, Site, Watcher};
 use super::object::Object;
 use super::solver::{NodeId, Solver};
 use crate::body::{Body, Constant, Operation, PureKind, Statement, StatementId, Value};
-use crate::class::MethodId;
+use crate::heap::{InstanceId, Variable};
 use crate::names::{Symbol, Type, TypeId};
 use crate::path::Role;
 
-impl Builder<'_, '_> {
+impl Builder<'_, '_, '_> {
     /// Brings in the assignments and calls of a method that was reached.
-    pub(super) fn enter(&mut self, method: MethodId) {
+    pub(super) fn enter(&mut self, instance: InstanceId) {
+        let method = self.method_of(instance);
         let body = self.program.body(method).expect("only methods with a body are reached");
-        let first = self.values[&method];
+        let first = self.values[instance].expect("what is pending was reached");
         for (id, statement) in body.statements.iter() {
-            self.statement(method, first, &body, id, statement);
+            self.statement(instance, first, &body, id, statement);
         }
     }
 
     fn statement(
         &mut self,
-        method: MethodId,
+        instance: InstanceId,
         first: NodeId,
         body: &Arc<Body>,
         id: StatementId,
@@ -47,10 +48,11 @@ impl Builder<'_, '_> {
             }
             Operation::Catch(types) => {
                 let Some((to, _)) = reference else { return };
+                let thrown = self.thrown(self.origin_of(instance));
                 let any: &[TypeId] = &[known.throwable];
                 for &ty in if types.is_empty() { any } else { types } {
                     let filter = self.solver.objects.filter(ty);
-                    self.solver.flow_filtered(self.program, self.thrown, to, Some(filter));
+                    self.solver.flow_filtered(self.program, thrown, to, Some(filter));
                     // Errors of the JVM itself, and exceptions of code that is not analysed.
                     self.add_unknown(to, ty);
                 }
@@ -72,11 +74,11 @@ impl Builder<'_, '_> {
                         let shown = operands.iter().map(|&value| (value, body.values[value].ty));
                         for (value, ty) in shown {
                             if self.is_reference(ty) && ty != known.string {
-                                self.call_by_name(method, id, &[node(value)], b"toString");
+                                self.call_by_name(instance, id, &[node(value)], b"toString");
                             }
                         }
                     }
-                    PureKind::RecordMethod(name) => self.call_on_components(method, id, name),
+                    PureKind::RecordMethod(name) => self.call_on_components(instance, id, name),
                     PureKind::TypeSwitch => {}
                 }
                 let Some((to, ty)) = reference else { return };
@@ -86,11 +88,17 @@ impl Builder<'_, '_> {
             Operation::GetField { field, .. } | Operation::GetStatic { field } => {
                 let resolved = self.program.resolve_field(*field);
                 if let Operation::GetStatic { .. } = statement.operation {
-                    self.initialize_of_field(resolved, method, id);
+                    self.initialize_of_field(resolved, instance, id);
                 }
                 let Some((to, ty)) = reference else { return };
-                match resolved {
-                    Some(field) => {
+                match (resolved, &statement.operation) {
+                    (Some(field), &Operation::GetField { object, .. })
+                        if self.precision == Precision::Heap =>
+                    {
+                        let variable = Variable::Field(field);
+                        self.watch(node(object), Watcher::Load { variable, to });
+                    }
+                    (Some(field), _) => {
                         let from = self.field(field);
                         let class = self.program.fields()[field].class;
                         if self.treatment(class) != Treatment::Analyse {
@@ -98,50 +106,60 @@ impl Builder<'_, '_> {
                         }
                         self.flow(from, to);
                     }
-                    None => self.add_unknown(to, ty),
+                    (None, _) => self.add_unknown(to, ty),
                 }
             }
             Operation::PutField { field, value, .. } | Operation::PutStatic { field, value } => {
                 let resolved = self.program.resolve_field(*field);
                 if let Operation::PutStatic { .. } = statement.operation {
-                    self.initialize_of_field(resolved, method, id);
+                    self.initialize_of_field(resolved, instance, id);
                 }
                 if let Some(field) = resolved
                     && self.is_reference(body.values[*value].ty)
                 {
-                    let to = self.field(field);
-                    self.flow(node(*value), to);
+                    let from = node(*value);
+                    if let Operation::PutField { object, .. } = statement.operation
+                        && self.precision == Precision::Heap
+                    {
+                        let variable = Variable::Field(field);
+                        self.watch(node(object), Watcher::Store { variable, from });
+                    } else {
+                        let to = self.field(field);
+                        self.flow(from, to);
+                    }
                 }
             }
             Operation::ArrayLoad { array, .. } => {
                 if let Some((to, _)) = reference {
-                    self.watch(node(*array), Watcher::Load { slot: self.element, to });
+                    self.watch(node(*array), Watcher::Load { variable: self.element, to });
                 }
             }
             Operation::ArrayStore { array, value, .. }
                 if self.is_reference(body.values[*value].ty) =>
             {
                 let from = node(*value);
-                self.watch(node(*array), Watcher::Store { slot: self.element, from });
+                self.watch(node(*array), Watcher::Store { variable: self.element, from });
             }
             Operation::New(ty) => {
                 let Some((to, _)) = reference else { return };
                 if let Some(class) = self.program.class_of_type(*ty) {
-                    let object = self.allocated(class, method, id);
+                    let object = self.allocated(class, instance, id);
                     self.solver.add(to, object);
-                    self.initialize(class, method, id);
+                    self.initialize(class, instance, id);
                 }
             }
             Operation::NewArray { ty, lengths } => {
                 let Some((to, _)) = reference else { return };
-                let mut array = self.solver.object(Object::Array(*ty));
+                let object = self.array(*ty, instance, id);
+                let mut array = self.solver.object(object);
                 self.solver.add_id(to, array);
                 let mut ty = *ty;
                 for _ in 1..lengths.len() {
                     let Type::Array(inner) = self.program.names.ty(ty) else { break };
                     let elements = self.slot(array, self.element);
                     ty = inner;
-                    array = self.solver.object(Object::Array(ty));
+                    let object = self.array(ty, instance, id);
+                    array = self.solver.object(object);
                     self.solver.add_id(elements, array);
                 }
             }
@@ -150,9 +168,12 @@ impl Builder<'_, '_> {
                 let filter = self.solver.objects.filter(*ty);
                 self.solver.flow_filtered(self.program, node(*value), to, Some(filter));
             }
-            Operation::Throw(value) => self.flow(node(*value), self.thrown),
+            Operation::Throw(value) => {
+                let thrown = self.thrown(self.origin_of(instance));
+                self.flow(node(*value), thrown);
+            }
             Operation::Return(Some(value)) if self.is_reference(body.values[*value].ty) => {
-                let to = self.result_of(method);
+                let to = self.result_of(instance);
                 self.flow(node(*value), to);
             }
             Operation::InvokeDynamic { .. } => {
@@ -168,7 +189,7 @@ impl Builder<'_, '_> {
                     .map(|value| is_reference(value).then(|| node(*value)))
                     .collect();
                 let site = self.sites.push(Site {
-                    caller: method,
+                    caller: instance,
                     statement: id,
                     arguments,
                     result: reference.map(|(node, _)| node),
@@ -180,17 +201,38 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// The array that a statement makes.
+    fn array(&mut self, ty: TypeId, instance: InstanceId, statement: StatementId) -> Object {
+        match self.precision {
+            Precision::Types => Object::Array(ty),
+            Precision::Heap => Object::AllocatedArray {
+                ty,
+                method: self.method_of(instance),
+                statement,
+                context: self.made_in(instance),
+            },
+        }
+    }
+
     /// What the methods that a record has by itself do with its components.
-    fn call_on_components(&mut self, method: MethodId, id: StatementId, name: Symbol) {
-        let class = self.program.methods()[method].class;
+    fn call_on_components(&mut self, instance: InstanceId, id: StatementId, name: Symbol) {
+        let this = self.values[instance].expect("its statements are being looked at");
+        let class = self.program.methods()[self.method_of(instance)].class;
         let name = self.program.names.bytes(name).to_vec();
         for field in self.program.classes()[class].fields.clone() {
             let data = &self.program.fields()[field];
             if data.access & flags::STATIC == 0 && self.is_reference(data.ty) {
-                let component = self.field(field);
+                let component = match self.precision {
+                    Precision::Types => self.field(field),
+                    Precision::Heap => {
+                        let to = self.solver.node();
+                        self.watch(this, Watcher::Load { variable: Variable::Field(field), to });
+                        to
+                    }
+                };
                 let both = [component, component];
                 let count = if name == b"equals" { 2 } else { 1 };
-                self.call_by_name(method, id, &both[..count], &name);
+                self.call_by_name(instance, id, &both[..count], &name);
             }
         }
     }
@@ -198,13 +240,13 @@ impl Builder<'_, '_> {
     /// A call that the statement makes without saying so.
     fn call_by_name(
         &mut self,
-        method: MethodId,
+        caller: InstanceId,
         statement: StatementId,
         arguments: &[NodeId],
         name: &[u8],
     ) {
         let site = self.sites.push(Site {
-            caller: method,
+            caller,
             statement,
             arguments: arguments.iter().copied().map(Some).collect(),
             result: None,

@@ -1,0 +1,127 @@
+//! The abstract threads that the heap analysis tells apart (seed 000, section 3.2): the one that begins
+//! by itself, the one of class initializers, and one for each statement that starts something on a
+//! certain object.
+
+use rustc_hash::FxHashMap;
+use unsnarl_entity::{EntityId, PrimaryMap};
+use unsnarl_models::Effect;
+
+use super::build::{Builder, Precision, Site, SiteId};
+use super::object::ObjectId;
+use super::{EdgeKind, Start};
+use crate::body::StatementId;
+use crate::class::MethodId;
+use crate::heap::{Origin, OriginId, OriginKind, StartSite};
+
+/// Beyond this many threads, what they are handed does not tell them apart.
+const MOST_THREADS: usize = 400;
+
+/// What tells a started thread from others: who starts it where, what it runs, and on what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    starter: Option<OriginId>,
+    method: MethodId,
+    statement: StatementId,
+    target: MethodId,
+    receiver: Option<ObjectId>,
+}
+
+pub(super) struct Threads<'b> {
+    pub(super) all: PrimaryMap<OriginId, Origin<'b>>,
+    keys: FxHashMap<Key, OriginId>,
+    /// The effect on behalf of which a call is made that starts something, and the modelled method.
+    pub(super) effects: FxHashMap<SiteId, (MethodId, &'b Effect)>,
+    pub(super) is_widened: bool,
+}
+
+impl Threads<'_> {
+    /// The thread of the entry points.
+    pub(super) fn main() -> OriginId {
+        OriginId::from_index(0)
+    }
+
+    pub(super) fn new() -> Self {
+        let mut all = PrimaryMap::new();
+        for kind in [OriginKind::Main, OriginKind::Init] {
+            all.push(Origin { kind, entries: Vec::new(), start: None, receiver: None });
+        }
+        Self { all, keys: FxHashMap::default(), effects: FxHashMap::default(), is_widened: false }
+    }
+
+    /// The thread of class initializers.
+    pub(super) fn init() -> OriginId {
+        OriginId::from_index(1)
+    }
+}
+
+impl Builder<'_, '_, '_> {
+    /// The thread in which a call runs its target.
+    pub(super) fn origin_for(
+        &mut self,
+        site: SiteId,
+        target: MethodId,
+        receiver: Option<ObjectId>,
+    ) -> OriginId {
+        if self.precision == Precision::Types {
+            return Threads::main();
+        }
+        let Site { caller, statement, kind, .. } = self.sites[site];
+        let own = self.origin_of(caller);
+        let kind = match kind {
+            EdgeKind::Start(Start(kind)) => OriginKind::Started(kind),
+            EdgeKind::Later => OriginKind::Later,
+            _ => return own,
+        };
+        let method = self.method_of(caller);
+        if let Some(again) = self.again(own, method, statement, receiver) {
+            return again;
+        }
+        let mut key = Key { starter: Some(own), method, statement, target, receiver };
+        if self.threads.all.len() >= MOST_THREADS && !self.threads.keys.contains_key(&key) {
+            self.threads.is_widened = true;
+            key = Key { starter: None, receiver: None, ..key };
+        }
+        if let Some(&origin) = self.threads.keys.get(&key) {
+            return origin;
+        }
+        let start = self.threads.effects.get(&site).map(|&(method, effect)| StartSite {
+            instance: caller,
+            statement,
+            method,
+            effect,
+        });
+        let receiver = key.receiver;
+        let origin = self.threads.all.push(Origin { kind, entries: Vec::new(), start, receiver });
+        self.threads.keys.insert(key, origin);
+        origin
+    }
+
+    /// A thread that starts others of its kind, and these again: all but the first are one.
+    fn again(
+        &self,
+        mut origin: OriginId,
+        method: MethodId,
+        statement: StatementId,
+        receiver: Option<ObjectId>,
+    ) -> Option<OriginId> {
+        let place = |object: Option<ObjectId>| {
+            let made = object.and_then(|object| self.solver.objects.all[object].made());
+            made.map(|(method, statement, _)| (method, statement))
+        };
+        loop {
+            let thread = &self.threads.all[origin];
+            let start = thread.start?;
+            let starter = self.instances[start.instance];
+            if starter.method == method
+                && start.statement == statement
+                && place(thread.receiver) == place(receiver)
+            {
+                return Some(origin);
+            }
+            if starter.origin == origin {
+                return None;
+            }
+            origin = starter.origin;
+        }
+    }
+}
