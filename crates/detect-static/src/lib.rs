@@ -1,9 +1,23 @@
 //! The static detectors, one file each, and the table of them. They judge what the symbolic execution
 //! found; they know neither bytes nor output.
 
-use unsnarl_findings::Finding;
+mod code;
+mod conflict;
+mod data_race;
+mod describe;
+mod explain;
+mod hint;
+mod reasons;
+mod unsafe_publication;
+
+use unsnarl_findings::{Finding, Rule};
 use unsnarl_program::Program;
 use unsnarl_symbolic::Execution;
+
+use conflict::Conflicts;
+use describe::Describe;
+
+pub use explain::explain_field;
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]
@@ -24,21 +38,80 @@ pub struct Checked {
     pub stats: Vec<(&'static str, u64)>,
 }
 
-/// Runs all detectors.
-pub fn check(program: &mut Program<'_>, execution: &Execution<'_>, options: &Options) -> Checked {
-    let _ = (program, execution, options);
-    Checked::default()
+/// A static detector.
+#[derive(Clone, Copy)]
+pub struct Detector {
+    /// What it finds. Its page is `docs/rules/<rule>.md`.
+    pub rule: Rule,
+    /// Its name in findings.
+    pub name: &'static str,
+    run: fn(&Input<'_, '_>, &mut Output),
 }
 
-/// Says all that is known about a field: who accesses it, with which locks, and why it was or was not
-/// reported. `class` and `field` are names as in Java source. `None` if the input has no such field.
-pub fn explain_field(
-    program: &mut Program<'_>,
-    execution: &Execution<'_>,
-    checked: &Checked,
-    class: &str,
-    field: &str,
-) -> Option<Vec<String>> {
-    let _ = (program, execution, checked, class, field);
-    None
+/// The one table of static detectors.
+pub static DETECTORS: [Detector; 2] = [
+    Detector { rule: Rule::DataRace, name: data_race::NAME, run: data_race::run },
+    Detector {
+        rule: Rule::UnsafePublication,
+        name: unsafe_publication::NAME,
+        run: unsafe_publication::run,
+    },
+];
+
+/// What every detector is given. Conflicts are looked for once.
+struct Input<'i, 'm> {
+    /// Program and execution, and names for what is in them.
+    describe: &'i Describe<'i, 'm>,
+    conflicts: &'i Conflicts,
+}
+
+/// Where every detector puts what it has to say.
+type Output = Checked;
+
+/// Runs all detectors.
+pub fn check(program: &mut Program<'_>, execution: &Execution<'_>, options: &Options) -> Checked {
+    let describe = Describe::new(program, execution);
+    let conflicts = conflict::conflicts(&describe, options);
+    let mut checked = Checked { stats: conflicts.stats.clone(), ..Checked::default() };
+    if let [first, others @ ..] = conflicts.incomplete.as_slice() {
+        let such = match others.is_empty() {
+            true => first.clone(),
+            false => format!("{first} and {} more", others.len()),
+        };
+        checked.notes.push(format!(
+            "not all pairs of accesses were compared, for there are too many: {such}"
+        ));
+    }
+    let input = Input { describe: &describe, conflicts: &conflicts };
+    for detector in &DETECTORS {
+        (detector.run)(&input, &mut checked);
+    }
+    checked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_detector_has_a_page_and_a_rule_of_its_own() {
+        let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+        let mut rules = std::collections::BTreeSet::new();
+        for detector in &DETECTORS {
+            assert!(rules.insert(detector.rule), "{} is in the table twice", detector.rule);
+            let page = pages.join(format!("{}.md", detector.rule));
+            assert!(page.is_file(), "{} is missing", page.display());
+            assert!(detector.name.starts_with("static/"), "{}", detector.name);
+        }
+    }
+
+    #[test]
+    fn every_file_of_a_detector_is_in_the_table() {
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        for &rule in Rule::ALL {
+            let file = source.join(format!("{}.rs", rule.id().replace('-', "_")));
+            let is_listed = DETECTORS.iter().any(|detector| detector.rule == rule);
+            assert_eq!(file.is_file(), is_listed, "{}", file.display());
+        }
+    }
 }

@@ -1,0 +1,105 @@
+//! What the code around an access says: which value is written, and whether it depends on the old one.
+
+use smallvec::SmallVec;
+use unsnarl_program::Program;
+use unsnarl_program::body::{Body, Constant, Operation, StatementId, Value};
+use unsnarl_program::heap::{Heap, InstanceId};
+use unsnarl_program::names::{FieldRefId, Names};
+
+/// How far back a value is followed.
+const MOST_STEPS: usize = 32;
+
+/// The body of a method in a context.
+pub(crate) fn body<'p>(
+    program: &'p Program<'_>,
+    heap: &Heap<'_>,
+    instance: InstanceId,
+) -> Option<&'p Body> {
+    program.lowered_body(heap.instances[instance].method).map(|body| &**body)
+}
+
+/// The value that a statement stores.
+pub(crate) fn stored_value(body: &Body, statement: StatementId) -> Option<Value> {
+    match body.statements[statement].operation {
+        Operation::PutField { value, .. }
+        | Operation::PutStatic { value, .. }
+        | Operation::ArrayStore { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+/// The constant that a statement stores, if it is one.
+pub(crate) fn stored_constant(body: &Body, statement: StatementId) -> Option<Constant> {
+    match body.definition(stored_value(body, statement)?).operation {
+        Operation::Constant(constant) => Some(constant),
+        _ => None,
+    }
+}
+
+/// Whether the value that a statement stores in a field is computed from a value of that field, as in
+/// `count++`: a read, a change and a write that are not one step.
+pub(crate) fn is_update(names: &Names, body: &Body, statement: StatementId) -> bool {
+    let (Some(field), Some(value)) =
+        (field(&body.statements[statement].operation), stored_value(body, statement))
+    else {
+        return false;
+    };
+    let mut open: SmallVec<[Value; 8]> = SmallVec::from_slice(&[value]);
+    let mut seen: SmallVec<[Value; 8]> = open.clone();
+    while let Some(value) = open.pop() {
+        let operation = &body.definition(value).operation;
+        if loads(names, operation, field) {
+            return true;
+        }
+        let is_computed = matches!(
+            operation,
+            Operation::Compute { .. } | Operation::Phi(_) | Operation::Cast { .. }
+        );
+        if is_computed || matches!(operation, Operation::Pure { .. }) {
+            for operand in operation.operands() {
+                if seen.len() < MOST_STEPS && !seen.contains(&operand) {
+                    seen.push(operand);
+                    open.push(operand);
+                }
+            }
+        }
+    }
+    false
+}
+
+/// Whether the method that stores in a field also tests the field, as lazy initialization does.
+pub(crate) fn is_tested(names: &Names, body: &Body, statement: StatementId) -> bool {
+    let Some(field) = field(&body.statements[statement].operation) else { return false };
+    body.statements.values().any(|other| match &other.operation {
+        Operation::Branch { left, right, .. } => {
+            [Some(*left), *right].into_iter().flatten().any(|value| {
+                let tested = &body.definition(value).operation;
+                loads(names, tested, field)
+                    || matches!(tested, Operation::Compute { operands, .. } if operands.iter()
+                        .any(|&operand| loads(names, &body.definition(operand).operation, field)))
+            })
+        }
+        _ => false,
+    })
+}
+
+fn field(operation: &Operation) -> Option<FieldRefId> {
+    match *operation {
+        Operation::PutField { field, .. }
+        | Operation::PutStatic { field, .. }
+        | Operation::GetField { field, .. }
+        | Operation::GetStatic { field } => Some(field),
+        _ => None,
+    }
+}
+
+/// Whether an operation reads the field that another reference names. The classes of the references
+/// may differ where one goes through a subclass.
+fn loads(names: &Names, operation: &Operation, wanted: FieldRefId) -> bool {
+    let is_load = matches!(operation, Operation::GetField { .. } | Operation::GetStatic { .. });
+    is_load
+        && field(operation).is_some_and(|found| {
+            let (found, wanted) = (names.field_ref_data(found), names.field_ref_data(wanted));
+            found.name == wanted.name && found.ty == wanted.ty
+        })
+}

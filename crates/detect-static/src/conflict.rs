@@ -1,0 +1,543 @@
+//! The conflict analysis (seed 000, section 4.4): pairs of accesses to the same variable of the same
+//! object, at least one of them a write, by different threads, that nothing orders and no common lock
+//! keeps apart.
+//!
+//! As in the seed, objects that are not shared, thread-specific or never written by a user thread are
+//! left out first, and variables of an object are judged one by one. The seed removes ordered *events*
+//! and then looks for one lock common to all the rest; here every *pair* is judged, so that a variable
+//! which is guarded at some times and ordered at others is understood.
+//!
+//! Accesses of class initializers are not judged (section 4.7.1), nor those of final fields, nor pairs
+//! of atomic accesses. Pairs grow with the square of the accesses: accesses by the same thread, at the
+//! same statement and with the same locks are one *class*, a pair of classes is left as soon as it has
+//! a conflict, and there is a bound for each variable. What the bound leaves out is counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use unsnarl_classfile::flags;
+use unsnarl_entity::EntitySet;
+use unsnarl_findings::Variable;
+use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
+use unsnarl_program::{FieldId, MethodId};
+use unsnarl_symbolic::{
+    AccessKind, Accessed, CommonGuard, Event, EventId, Execution, Guard, Order, Sharing,
+};
+
+use crate::Options;
+use crate::describe::{Describe, simple_name};
+
+/// The most pairs of accesses that are judged for one variable.
+const MOST_PAIRS: usize = 60_000;
+/// The most pairs of accesses that are judged for two classes of accesses.
+const MOST_PAIRS_OF_CLASSES: usize = 1024;
+/// The most conflicts that are kept for one variable: more would tell nobody more.
+const MOST_CONFLICTS: usize = 256;
+
+/// What the analysis found.
+#[derive(Debug, Default)]
+pub(crate) struct Conflicts {
+    /// The variables with conflicts, sorted by name.
+    pub(crate) variables: Vec<Conflicting>,
+    /// Variables of which not all pairs of accesses were judged, and no conflict was found.
+    pub(crate) incomplete: Vec<String>,
+    /// Counts, by name.
+    pub(crate) stats: Vec<(&'static str, u64)>,
+}
+
+/// A variable with conflicting accesses, over all its objects.
+#[derive(Debug)]
+pub(crate) struct Conflicting {
+    /// What sort of variable.
+    pub(crate) kind: VariableKind,
+    /// Its name in findings.
+    pub(crate) variable: Variable,
+    /// Its name in sentences: `Account.balance`.
+    pub(crate) name: String,
+    /// The objects with a conflict; nothing for a static field. Sorted.
+    pub(crate) objects: Vec<ObjectId>,
+    /// All accesses to the variable in these objects by user threads, after the object was visible to
+    /// other threads. Sorted.
+    pub(crate) events: Vec<EventId>,
+    /// The conflicts.
+    pub(crate) pairs: Vec<Pair>,
+}
+
+/// What sort of variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum VariableKind {
+    /// A field of the input.
+    Field(FieldId),
+    /// The hidden state of an object of a library, such as a collection, by the field that names it.
+    Contents(Option<FieldId>),
+    /// The elements of an array, by the field that names it.
+    Elements(Option<FieldId>),
+}
+
+/// Two conflicting accesses; they may be one and the same by two threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// The object; nothing for a static field.
+    pub(crate) object: Option<ObjectId>,
+    /// A write.
+    pub(crate) write: EventId,
+    /// Read or write.
+    pub(crate) other: EventId,
+}
+
+/// Why two accesses do not conflict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Safe {
+    Ordered(Order),
+    Guarded(CommonGuard),
+}
+
+impl Conflicting {
+    /// The accesses that are part of a conflict, sorted.
+    pub(crate) fn conflicting_events(&self) -> Vec<EventId> {
+        let both = self.pairs.iter().flat_map(|pair| [pair.write, pair.other]);
+        both.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+/// Judges a pair of accesses by what the execution knows.
+pub(crate) fn judge(
+    execution: &Execution<'_>,
+    object: Option<ObjectId>,
+    first: EventId,
+    second: EventId,
+) -> Option<Safe> {
+    let ordered = execution.order(object, first, second).map(Safe::Ordered);
+    ordered.or_else(|| execution.common_guard(object, first, second).map(Safe::Guarded))
+}
+
+/// Whether an access can be part of a conflict: by a user thread, not before the object was visible.
+pub(crate) fn is_candidate(execution: &Execution<'_>, event: &Event) -> bool {
+    !event.is_fresh && execution.heap.origins[event.thread].kind != OriginKind::Init
+}
+
+/// Finds all conflicts.
+pub(crate) fn conflicts(describe: &Describe<'_, '_>, options: &Options) -> Conflicts {
+    let execution = describe.execution;
+    let mut fields: BTreeMap<FieldId, Vec<EventId>> = BTreeMap::new();
+    let mut insides: BTreeMap<(Accessed, ObjectId), Vec<EventId>> = BTreeMap::new();
+    for (id, event) in execution.events.iter() {
+        if !is_candidate(execution, event) {
+            continue;
+        }
+        match event.accessed {
+            Accessed::Field(field) => fields.entry(field).or_default().push(id),
+            Accessed::Element if !options.arrays => {}
+            Accessed::Element | Accessed::Contents | Accessed::Slot(_) => {
+                if describe.is_by_input(event) {
+                    for &object in &event.objects {
+                        insides.entry((event.accessed, object)).or_default().push(id);
+                    }
+                }
+            }
+        }
+    }
+    let mut search = Search::new(describe);
+    for (&field, events) in &fields {
+        search.field(field, events);
+    }
+    for (&(accessed, object), events) in &insides {
+        search.inside(accessed, object, events);
+    }
+    search.finish()
+}
+
+/// How many pairs of accesses may still be judged for a variable.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: usize,
+    was_short: bool,
+}
+
+impl Budget {
+    pub(crate) fn new() -> Self {
+        Self { left: MOST_PAIRS, was_short: false }
+    }
+
+    /// Whether a pair was not judged.
+    pub(crate) fn was_short(&self) -> bool {
+        self.was_short
+    }
+
+    fn take(&mut self) -> bool {
+        let is_left = self.left > 0;
+        self.was_short |= !is_left;
+        self.left = self.left.saturating_sub(1);
+        is_left
+    }
+}
+
+/// The accesses of a field by object; a static field has one entry.
+pub(crate) fn by_object(
+    execution: &Execution<'_>,
+    is_static: bool,
+    events: &[EventId],
+) -> BTreeMap<Option<ObjectId>, Vec<EventId>> {
+    let mut objects: BTreeMap<Option<ObjectId>, Vec<EventId>> = BTreeMap::new();
+    if is_static {
+        objects.insert(None, events.to_vec());
+        return objects;
+    }
+    for &event in events {
+        for &object in &execution.events[event].objects {
+            objects.entry(Some(object)).or_default().push(event);
+        }
+    }
+    objects
+}
+
+struct Search<'s, 'd, 'm> {
+    describe: &'s Describe<'d, 'm>,
+    found: BTreeMap<(Variable, VariableKind), Conflicting>,
+    incomplete: BTreeSet<String>,
+    shared: EntitySet<ObjectId>,
+    read_only: EntitySet<ObjectId>,
+    written: EntitySet<ObjectId>,
+}
+
+impl<'s, 'd, 'm> Search<'s, 'd, 'm> {
+    fn new(describe: &'s Describe<'d, 'm>) -> Self {
+        Self {
+            describe,
+            found: BTreeMap::new(),
+            incomplete: BTreeSet::new(),
+            shared: EntitySet::new(),
+            read_only: EntitySet::new(),
+            written: EntitySet::new(),
+        }
+    }
+
+    fn field(&mut self, field: FieldId, events: &[EventId]) {
+        let describe = self.describe;
+        let data = &describe.program.fields()[field];
+        if data.access & flags::FINAL != 0 || !describe.is_input_field(field) {
+            return;
+        }
+        let objects = by_object(describe.execution, data.access & flags::STATIC != 0, events);
+        let mut budget = Budget::new();
+        for (object, events) in objects {
+            let pairs = self.object(object, &events, &mut budget);
+            if !pairs.is_empty() {
+                let name = describe.short_field(field);
+                let kind = VariableKind::Field(field);
+                self.add(kind, describe.field(field), name, object, &events, pairs);
+            }
+        }
+        if budget.was_short() {
+            self.incomplete.insert(describe.field(field).to_string());
+        }
+    }
+
+    fn inside(&mut self, accessed: Accessed, object: ObjectId, events: &[EventId]) {
+        let describe = self.describe;
+        let mut budget = Budget::new();
+        let pairs = self.object(Some(object), events, &mut budget);
+        if pairs.is_empty() && !budget.was_short() {
+            return;
+        }
+        let class = describe.object_class(object);
+        let field = describe.naming_field(object, events);
+        if field.is_none() && describe.is_unknown(object) {
+            // Something that opaque code handed out and that nobody keeps: hardly ever the same twice.
+            return;
+        }
+        let (kind, variable) = match (accessed, field) {
+            (Accessed::Element, _) => (VariableKind::Elements(field), Variable::elements(class)),
+            (_, Some(field)) => (VariableKind::Contents(Some(field)), describe.field(field)),
+            (_, None) => (VariableKind::Contents(None), describe.local_variable(object)),
+        };
+        if pairs.is_empty() {
+            self.incomplete.insert(variable.to_string());
+            return;
+        }
+        let name = match field {
+            Some(field) if variable.is_elements() => {
+                format!("{} ({})", describe.short_field(field), describe.object_class(object))
+            }
+            Some(field) => describe.short_field(field),
+            None => match &variable.class {
+                Some(class) if !variable.is_elements() => {
+                    format!("{}.{}", simple_name(class), variable.field)
+                }
+                _ => variable.to_string(),
+            },
+        };
+        self.add(kind, variable, name, Some(object), events, pairs);
+    }
+
+    /// The conflicts among accesses to one variable of one object.
+    fn object(
+        &mut self,
+        object: Option<ObjectId>,
+        events: &[EventId],
+        budget: &mut Budget,
+    ) -> Vec<Pair> {
+        let execution = self.describe.execution;
+        let is_written =
+            events.iter().any(|&event| execution.events[event].kind == AccessKind::Write);
+        if let Some(object) = object {
+            if execution.sharing(object) != Sharing::Shared {
+                return Vec::new();
+            }
+            self.shared.insert(object);
+            if !is_written {
+                self.read_only.insert(object);
+                return Vec::new();
+            }
+            self.written.insert(object);
+        } else if !is_written {
+            return Vec::new();
+        }
+        pairs(execution, object, events, budget, &mut |first, second| {
+            judge(execution, object, first, second)
+        })
+    }
+
+    fn add(
+        &mut self,
+        kind: VariableKind,
+        variable: Variable,
+        name: String,
+        object: Option<ObjectId>,
+        events: &[EventId],
+        pairs: Vec<Pair>,
+    ) {
+        let found = self.found.entry((variable.clone(), kind)).or_insert_with(|| Conflicting {
+            kind,
+            variable,
+            name,
+            objects: Vec::new(),
+            events: Vec::new(),
+            pairs: Vec::new(),
+        });
+        found.objects.extend(object);
+        found.events.extend_from_slice(events);
+        found.pairs.extend(pairs);
+    }
+
+    fn finish(self) -> Conflicts {
+        let execution = self.describe.execution;
+        let mut conflicting: EntitySet<ObjectId> = EntitySet::new();
+        let mut sites: BTreeSet<(MethodId, u32)> = BTreeSet::new();
+        let mut variables: Vec<Conflicting> = self.found.into_values().collect();
+        for found in &mut variables {
+            found.objects.sort_unstable();
+            found.objects.dedup();
+            found.events.sort_unstable();
+            found.events.dedup();
+            for &object in &found.objects {
+                conflicting.insert(object);
+            }
+            for event in found.conflicting_events() {
+                let event = &execution.events[event];
+                let statement = unsnarl_entity::EntityId::index(event.statement) as u32;
+                sites.insert((self.describe.method_of(event.instance), statement));
+            }
+        }
+        let incomplete = self.incomplete.into_iter();
+        let incomplete = incomplete
+            .filter(|name| !variables.iter().any(|found| found.variable.to_string() == *name));
+        let incomplete: Vec<String> = incomplete.collect();
+        let heap = &execution.heap;
+        let (mut accessed, mut specific) = (EntitySet::new(), 0_u64);
+        for &object in execution.events.values().flat_map(|event| event.objects.iter()) {
+            if accessed.insert(object) && execution.sharing(object) == Sharing::ThreadSpecific {
+                specific += 1;
+            }
+        }
+        let written = &self.written;
+        let read_only = self.read_only.iter().filter(|&object| !written.contains(object)).count();
+        let fresh = execution.events.values().filter(|event| event.is_fresh).count();
+        let stats = vec![
+            ("objects", heap.objects.len() as u64),
+            ("shared_objects", self.shared.iter().count() as u64),
+            ("read_only_objects", read_only as u64),
+            ("thread_specific_objects", specific),
+            ("written_objects", self.written.iter().count() as u64),
+            ("events", execution.events.len() as u64),
+            ("fresh_events", fresh as u64),
+            ("conflicting_objects", conflicting.iter().count() as u64),
+            ("conflicting_accesses", sites.len() as u64),
+        ];
+        Conflicts { variables, incomplete, stats }
+    }
+}
+
+/// The conflicting pairs among accesses to one variable of one object.
+pub(crate) fn pairs(
+    execution: &Execution<'_>,
+    object: Option<ObjectId>,
+    events: &[EventId],
+    budget: &mut Budget,
+    judge: &mut dyn FnMut(EventId, EventId) -> Option<Safe>,
+) -> Vec<Pair> {
+    let classes = classes(execution, events);
+    let mut found = Vec::new();
+    for (position, first) in classes.iter().enumerate() {
+        for second in &classes[position..] {
+            if !may_conflict(execution, first, second) {
+                continue;
+            }
+            if found.len() >= MOST_CONFLICTS || budget.was_short && budget.left == 0 {
+                return found;
+            }
+            let conflict = members(first, second, budget)
+                .find(|&(first, second)| judge(first, second).is_none());
+            if let Some((first, second)) = conflict {
+                let is_write = execution.events[first].kind == AccessKind::Write;
+                let (write, other) = if is_write { (first, second) } else { (second, first) };
+                found.push(Pair { object, write, other });
+            }
+        }
+    }
+    found
+}
+
+/// Accesses that are alike but for the calls that lead to them.
+struct AccessClass {
+    thread: OriginId,
+    kind: AccessKind,
+    is_atomic: bool,
+    members: Vec<EventId>,
+}
+
+fn classes(execution: &Execution<'_>, events: &[EventId]) -> Vec<AccessClass> {
+    let mut guards: FxHashMap<&[Guard], usize> = FxHashMap::default();
+    let mut positions = FxHashMap::default();
+    let mut classes: Vec<AccessClass> = Vec::new();
+    for &id in events {
+        let event = &execution.events[id];
+        let next = guards.len();
+        let held = *guards.entry(&event.guards).or_insert(next);
+        let Event { thread, kind, is_atomic, is_through_this, statement, .. } = *event;
+        let method = execution.heap.instances[event.instance].method;
+        let key = (thread, kind, is_atomic, is_through_this, method, statement, held);
+        let position = *positions.entry(key).or_insert_with(|| {
+            classes.push(AccessClass { thread, kind, is_atomic, members: Vec::new() });
+            classes.len() - 1
+        });
+        classes[position].members.push(id);
+    }
+    // Writes first: with a bound, the pairs that matter most are judged.
+    classes.sort_by_key(|class| class.kind != AccessKind::Write);
+    classes
+}
+
+fn may_conflict(execution: &Execution<'_>, first: &AccessClass, second: &AccessClass) -> bool {
+    let is_written = first.kind == AccessKind::Write || second.kind == AccessKind::Write;
+    let are_atomic = first.is_atomic && second.is_atomic;
+    let is_parallel = first.thread != second.thread || !execution.is_unique_thread(first.thread);
+    is_written && !are_atomic && is_parallel
+}
+
+/// Pairs of members of two classes, evenly chosen if there are too many; each is taken from the budget.
+fn members<'c>(
+    first: &'c AccessClass,
+    second: &'c AccessClass,
+    budget: &'c mut Budget,
+) -> impl Iterator<Item = (EventId, EventId)> + 'c {
+    let is_same = std::ptr::eq(first, second);
+    let total = first.members.len() * second.members.len();
+    let step = total.div_ceil(MOST_PAIRS_OF_CLASSES).max(1);
+    // A step that shares a factor with the length of a row would see a few columns only.
+    let step = if step > 1 { step | 1 } else { 1 };
+    budget.was_short |= step > 1;
+    (0..total)
+        .step_by(step)
+        .map(|index| (index / second.members.len(), index % second.members.len()))
+        .filter(move |&(row, column)| !is_same || row <= column)
+        .map(|(row, column)| (first.members[row], second.members[column]))
+        .take_while(move |_| budget.take())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unsnarl_entity::EntityId;
+    use unsnarl_program::body::StatementId;
+    use unsnarl_program::heap::{Instance, InstanceId};
+    use unsnarl_symbolic::ContextId;
+
+    fn execution(events: impl IntoIterator<Item = Event>) -> Execution<'static> {
+        let mut execution = Execution::default();
+        let method = MethodId::from_index(0);
+        let origin = OriginId::from_index(0);
+        execution.heap.instances.push(Instance { method, origin, receiver: None });
+        for event in events {
+            execution.events.push(event);
+        }
+        execution
+    }
+
+    fn event(kind: AccessKind, thread: usize, statement: usize) -> Event {
+        Event {
+            kind,
+            objects: Box::new([ObjectId::from_index(0)]),
+            accessed: Accessed::Field(FieldId::from_index(0)),
+            thread: OriginId::from_index(thread),
+            instance: InstanceId::from_index(0),
+            context: ContextId::from_index(0),
+            statement: StatementId::from_index(statement),
+            guards: Box::new([]),
+            is_atomic: false,
+            is_fresh: false,
+            is_through_this: true,
+            loaded_from: None,
+            writes_default: false,
+        }
+    }
+
+    fn found(execution: &Execution<'_>, budget: &mut Budget) -> Vec<(usize, usize)> {
+        let events: Vec<EventId> = execution.events.keys().collect();
+        let object = Some(ObjectId::from_index(0));
+        let found = pairs(execution, object, &events, budget, &mut |_, _| None);
+        found.iter().map(|pair| (pair.write.index(), pair.other.index())).collect()
+    }
+
+    #[test]
+    fn a_write_meets_everything_and_the_write_comes_first() {
+        let execution = execution([
+            event(AccessKind::Read, 1, 0),
+            event(AccessKind::Write, 2, 1),
+            event(AccessKind::Read, 3, 2),
+        ]);
+        let mut budget = Budget::new();
+        assert_eq!(found(&execution, &mut budget), [(1, 1), (1, 0), (1, 2)]);
+        assert!(!budget.was_short());
+    }
+
+    #[test]
+    fn atomic_accesses_do_not_meet_each_other() {
+        let atomic = |kind, thread| Event { is_atomic: true, ..event(kind, thread, thread) };
+        let all = [atomic(AccessKind::Write, 1), atomic(AccessKind::Read, 2)];
+        assert_eq!(found(&execution(all.clone()), &mut Budget::new()), []);
+        let plain = event(AccessKind::Read, 3, 3);
+        assert_eq!(found(&execution(all.into_iter().chain([plain])), &mut Budget::new()), [(0, 2)]);
+    }
+
+    #[test]
+    fn contexts_of_one_statement_are_one_class() {
+        let execution = execution((0..500).map(|_| event(AccessKind::Write, 1, 0)));
+        let mut budget = Budget::new();
+        assert_eq!(found(&execution, &mut budget), [(0, 0)]);
+        assert_eq!(budget.left, MOST_PAIRS - 1);
+    }
+
+    #[test]
+    fn thousands_of_safe_accesses_stay_within_the_bound() {
+        let execution = execution((0..3000).map(|number| event(AccessKind::Write, 1, number)));
+        let events: Vec<EventId> = execution.events.keys().collect();
+        let (mut budget, mut judged) = (Budget::new(), 0);
+        let found = pairs(&execution, None, &events, &mut budget, &mut |_, _| {
+            judged += 1;
+            Some(Safe::Ordered(Order::Serial))
+        });
+        assert!(found.is_empty());
+        assert_eq!((budget.was_short(), judged), (true, MOST_PAIRS));
+    }
+}
