@@ -160,6 +160,12 @@ impl Executor<'_, '_> {
                     .any(|(_, path)| path.as_ref().is_some_and(|path| path.root == root))
         };
         let captured = self.captured(frame, &arguments, &paths);
+        // A lambda that has captured another argument: the callee may lock the one and run the other.
+        let is_captured = |root: Root| {
+            captured.iter().any(|(_, _, meaning)| meaning.root == root)
+                && paths.iter().flatten().any(|(strict, _)| strict.root == root)
+        };
+        let is_told = |root: Root| is_told(root) || is_captured(root);
         let mut outer: SmallVec<[Root; 2]> = SmallVec::new();
         let roots = paths.iter().flatten().flat_map(|(strict, loose)| [strict.root, loose.root]);
         for root in roots.chain(captured.iter().map(|(_, _, meaning)| meaning.root)) {

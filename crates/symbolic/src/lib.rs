@@ -194,6 +194,11 @@ impl<'m> Execution<'m> {
         frames
     }
 
+    /// How many methods in how many situations were executed.
+    pub fn context_count(&self) -> usize {
+        self.contexts.len()
+    }
+
     /// A short name of an abstract thread for people: `main`, `Worker`, `pool task at Server.java:12`.
     pub fn thread_name(&self, program: &Program<'_>, thread: OriginId) -> String {
         threads::name(program, &self.heap, thread)

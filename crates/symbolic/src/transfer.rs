@@ -418,9 +418,7 @@ fn forget(state: &mut State, value: Value) {
     state.fresh.retain(|fresh| !is_it(&fresh.path));
     state.joined_paths.retain(|(path, _)| !is_it(path));
     state.pending.retain(|pending| *pending != value);
-    state.told.retain(|(about, _, _, path)| {
-        *about != value && !path.as_ref().is_some_and(is_it)
-    });
+    state.told.retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
     for lock in &mut state.locks {
         lock.path = lock.path.take().filter(|path| !is_it(path));
     }
