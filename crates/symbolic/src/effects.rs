@@ -44,7 +44,7 @@ impl<'m> Executor<'_, 'm> {
                 }
                 Effect::Send { channel, within: None, .. } => {
                     for channel in self.channels_of(frame, id, call, channel) {
-                        self.send(frame, channel, state);
+                        self.send(channel, state);
                     }
                 }
                 Effect::Receive { channel, within: None, blocking, when }
@@ -197,8 +197,7 @@ impl<'m> Executor<'_, 'm> {
         let found = variables(self.program, self.heap, frame.instance, id, call, place);
         let mut channels = Vec::new();
         for (_, objects, accessed) in found {
-            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
-            channels.extend(objects.into_iter().map(|object| Channel::Object(object, variable)));
+            channels.extend(objects.into_iter().map(|object| Channel::of(object, accessed)));
         }
         channels
     }

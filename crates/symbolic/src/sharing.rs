@@ -237,12 +237,10 @@ impl SharingFacts {
                 }
             }
             let Some(method) = methods.get(instance.method) else { continue };
-            let is_relevant = method.is_synchronized
-                || method
-                    .body
-                    .statements
-                    .keys()
-                    .any(|statement| self.is_relevant(program, heap, method, id, statement));
+            // Monitors are released where they are taken: alone they do not matter to a caller.
+            let mut statements = method.body.statements.keys();
+            let is_relevant =
+                statements.any(|statement| self.is_relevant(program, heap, method, id, statement));
             if is_relevant && self.relevant.insert(id) {
                 open.push(id);
             }
@@ -268,7 +266,6 @@ impl SharingFacts {
         let any_seen = |objects: &[ObjectId]| objects.iter().any(|&o| !self.is_private(o));
         let data = &method.body.statements[statement];
         match data.operation {
-            Operation::MonitorEnter(_) | Operation::MonitorExit(_) => return true,
             Operation::PutStatic { .. } => return true,
             Operation::PutField { object, .. } => return any_seen(heap.points_to(id, object)),
             Operation::New(_) | Operation::NewArray { .. } => {
