@@ -153,12 +153,45 @@ impl MethodFacts {
         })
     }
 
+    /// The elements that were loaded before in straight line, by the load: an element that is loaded
+    /// twice by the same index is taken to be the same object, unless the method stores into an array
+    /// in between. Calls are taken not to exchange elements of arrays that their caller is using.
+    fn repeated_loads(&self) -> FxHashMap<Value, Value> {
+        let mut loads: Vec<Vec<(Value, Value, Value)>> = vec![Vec::new(); self.body.blocks.len()];
+        let mut repeated = FxHashMap::default();
+        for (block, data) in self.body.blocks.iter() {
+            let mut known = match data.predecessors[..] {
+                [edge] if !edge.exceptional && edge.from < block => {
+                    loads[edge.from.index()].clone()
+                }
+                _ => Vec::new(),
+            };
+            for (_, statement) in self.body.block_statements(block) {
+                match (&statement.operation, statement.result) {
+                    (Operation::ArrayStore { .. }, _) => known.clear(),
+                    (&Operation::ArrayLoad { array, index }, Some(result)) => {
+                        match known.iter().find(|known| (known.0, known.1) == (array, index)) {
+                            Some(&(_, _, first)) => {
+                                repeated.insert(result, first);
+                            }
+                            None => known.push((array, index, result)),
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            loads[block.index()] = known;
+        }
+        repeated
+    }
+
     fn find_paths(&mut self, stable: &FxHashSet<FieldId>, element: Symbol) {
         let own = |value: Value| Path::root(Root::Value(value));
         let body = Arc::clone(&self.body);
         let mut strict: Vec<Path> = body.values.keys().map(own).collect();
         let mut loose = strict.clone();
         let mut known = vec![false; strict.len()];
+        let repeated = self.repeated_loads();
         for (id, statement) in body.statements.iter() {
             let Some(result) = statement.result else { continue };
             let field = self.field(id);
@@ -202,7 +235,8 @@ impl MethodFacts {
                     None => (None, None),
                 },
                 Operation::ArrayLoad { array, .. } => {
-                    (None, loose[array.index()].step(PathStep::Slot(element)))
+                    let first = repeated.get(&result).map(|first| strict[first.index()].clone());
+                    (first, loose[array.index()].step(PathStep::Slot(element)))
                 }
                 _ => (None, None),
             };

@@ -8,6 +8,7 @@ use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 use crate::Execution;
 use crate::emit::Time;
 use crate::event::{CommonGuard, Event, EventId, Guard, Order, Sharing};
+use crate::state::Joined;
 
 impl Execution<'_> {
     pub(crate) fn find_order(
@@ -53,31 +54,25 @@ impl Execution<'_> {
         self.heap.origins[thread].kind == OriginKind::Init
     }
 
-    /// The thread that starts a thread.
-    fn starter(&self, thread: OriginId) -> Option<OriginId> {
-        let start = self.heap.origins[thread].start?;
-        Some(self.heap.instances[start.instance].origin)
-    }
-
     /// Whether no instance of a thread has begun when an access happens.
     fn is_before_start(&self, event: EventId, thread: OriginId) -> bool {
         let own = self.events[event].thread;
-        if !self.is_unique_thread(own) {
-            return false;
-        }
-        let mut thread = thread;
-        let mut seen = vec![thread];
-        loop {
-            let Some(starter) = self.starter(thread) else { return false };
-            if starter == own {
-                return !self.time(event).started.contains(&thread);
-            }
-            if seen.contains(&starter) {
-                return false;
-            }
-            seen.push(starter);
-            thread = starter;
-        }
+        self.is_unique_thread(own) && self.is_not_begun(event, thread, &mut vec![own])
+    }
+
+    /// `seen` are threads that need not be looked at again: whoever starts another of its own kind was
+    /// started itself before.
+    fn is_not_begun(&self, event: EventId, thread: OriginId, seen: &mut Vec<OriginId>) -> bool {
+        let own = self.events[event].thread;
+        let starters = self.threads.starters(&self.heap, thread);
+        seen.push(thread);
+        !starters.is_empty()
+            && starters.iter().all(|&starter| {
+                if starter == own {
+                    return !self.time(event).started.contains(&thread);
+                }
+                seen.contains(&starter) || self.is_not_begun(event, starter, seen)
+            })
     }
 
     /// Whether all instances of the thread of the first access have ended when the second happens; if
@@ -86,8 +81,11 @@ impl Execution<'_> {
         let (thread, own) = (self.events[early].thread, self.events[late].thread);
         let time = self.time(late);
         if self.is_unique_thread(own)
-            && let Some(is_assumed) = self.has_ended(time, own, thread, 0)
+            && let Some(is_assumed) = self.has_ended(&time.joined, own, thread, 0)
         {
+            return Some(is_assumed);
+        }
+        if let Some(is_assumed) = self.ended_before_start(thread, own, 0) {
             return Some(is_assumed);
         }
         // A thread object that was joined belongs to whoever joined it.
@@ -99,20 +97,56 @@ impl Execution<'_> {
         is_own.then_some(false)
     }
 
-    fn has_ended(&self, time: &Time, own: OriginId, thread: OriginId, depth: u8) -> Option<bool> {
-        let starter = self.starter(thread)?;
-        if starter == own {
-            let joined = time.joined.iter().find(|joined| joined.thread == thread)?;
-            return Some(joined.is_assumed);
-        }
-        // Its starter has ended, and had waited for it before.
-        if depth > 8 || starter == thread {
+    /// Whether all instances of one thread have ended when another is started, and none is started
+    /// after that.
+    fn ended_before_start(&self, early: OriginId, late: OriginId, depth: u8) -> Option<bool> {
+        let starters = self.threads.starters(&self.heap, late);
+        let &[starter] = &starters[..] else { return None };
+        if !self.is_unique_thread(starter) || depth > 8 {
             return None;
         }
-        let is_starter_assumed = self.has_ended(time, own, starter, depth + 1)?;
-        let joined = self.ends.get(&starter)?;
-        let joined = joined.iter().find(|joined| joined.thread == thread)?;
-        Some(is_starter_assumed | joined.is_assumed)
+        // If each instance ends before the next is started it does not matter that there are more.
+        let is_late_before =
+            early != late && self.at_start.get(&early).is_none_or(|at| at.started.contains(&late));
+        let here = match self.at_start.get(&late) {
+            Some(at) if !is_late_before => self.has_ended(&at.joined, starter, early, 0),
+            _ => None,
+        };
+        here.or_else(|| self.ended_before_start(early, starter, depth + 1))
+    }
+
+    /// Whether all instances of a thread have ended for the thread `own`; if so, whether that is
+    /// assumed only.
+    fn has_ended(
+        &self,
+        joined: &[Joined],
+        own: OriginId,
+        thread: OriginId,
+        depth: u8,
+    ) -> Option<bool> {
+        let starters = self.threads.starters(&self.heap, thread);
+        if starters.is_empty() {
+            return None;
+        }
+        let mut is_assumed = false;
+        for starter in starters {
+            if starter == own {
+                let joined = joined.iter().find(|joined| joined.thread == thread)?;
+                is_assumed |= joined.is_assumed;
+                continue;
+            }
+            // Its starter has ended, and had waited for it before.
+            if depth > 8 {
+                return None;
+            }
+            if starter != thread {
+                is_assumed |= self.has_ended(joined, own, starter, depth + 1)?;
+            }
+            let ended = self.ends.get(&starter)?;
+            let ended = ended.iter().find(|ended| ended.thread == thread)?;
+            is_assumed |= ended.is_assumed;
+        }
+        Some(is_assumed)
     }
 
     /// Whether the second access has received a signal that only the thread of the first can have sent

@@ -30,6 +30,8 @@ pub(crate) struct Threads {
     pub(crate) unique_objects: EntitySet<ObjectId>,
     /// The threads that a statement starts.
     pub(crate) started_at: FxHashMap<(InstanceId, StatementId), Vec<OriginId>>,
+    /// The statements that start a thread.
+    pub(crate) starts: SecondaryMap<OriginId, Vec<(InstanceId, StatementId)>>,
     /// For each group that a thread is started in, the objects that it may be.
     pub(crate) groups: SecondaryMap<OriginId, Vec<Vec<ObjectId>>>,
     /// For each group that must end before a thread begins, the objects that it may be.
@@ -45,11 +47,12 @@ pub(crate) struct Threads {
 impl Threads {
     pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
         let mut threads = Self::default();
-        for (id, origin) in heap.origins.iter() {
-            if let Some(start) = origin.start {
-                let at = (start.instance, start.statement);
-                threads.started_at.entry(at).or_default().push(id);
-                threads.find_groups(program, heap, id, start);
+        for id in heap.instances.keys() {
+            for call in heap.calls_of(id) {
+                let thread = heap.instances[call.callee].origin;
+                if !call.kind.is_within_thread() {
+                    threads.note_start(program, heap, thread, id, call.statement);
+                }
             }
         }
         threads.repeated = repeated(heap, methods);
@@ -78,14 +81,23 @@ impl Threads {
             && facts.is_some_and(|facts| !facts.is_in_cycle(statement))
     }
 
-    fn find_groups(
+    /// A statement starts a thread.
+    fn note_start(
         &mut self,
         program: &Program<'_>,
         heap: &Heap<'_>,
-        id: OriginId,
-        start: StartSite<'_>,
+        thread: OriginId,
+        instance: InstanceId,
+        statement: StatementId,
     ) {
-        let StartSite { instance, statement, method, effect } = start;
+        let here = self.started_at.entry((instance, statement)).or_default();
+        if here.contains(&thread) {
+            return;
+        }
+        here.push(thread);
+        here.sort_unstable();
+        self.starts[thread].push((instance, statement));
+        let Some(StartSite { method, effect, .. }) = heap.origins[thread].start else { return };
         let Effect::Start { groups, after, .. } = effect else { return };
         let models = heap.models_at(instance, statement).iter();
         let calls: Vec<ModelCall<'_>> = models
@@ -93,22 +105,27 @@ impl Threads {
             .filter(|call| call.method == method && call.model.effects.contains(effect))
             .collect();
         let resolve = |place: &Place| {
-            let mut objects: Vec<ObjectId> = calls
-                .iter()
-                .flat_map(|&call| heap.resolve(program, instance, statement, call, place))
-                .collect();
-            objects.sort_unstable();
-            objects.dedup();
-            objects
+            let calls = calls.iter();
+            sorted(calls.flat_map(|&call| heap.resolve(program, instance, statement, call, place)))
         };
-        self.groups[id] = groups.iter().map(resolve).filter(|found| !found.is_empty()).collect();
-        for &group in self.groups[id].iter().flatten() {
-            let threads = self.by_group.entry(group).or_default();
-            if threads.last() != Some(&id) {
-                threads.push(id);
+        for (known, places) in [(&mut self.groups, groups), (&mut self.after, after)] {
+            known[thread].resize(places.len(), Vec::new());
+            for (known, place) in known[thread].iter_mut().zip(places) {
+                known.extend(resolve(place));
+                *known = sorted(known.iter().copied());
             }
         }
-        self.after[id] = after.iter().map(resolve).filter(|found| !found.is_empty()).collect();
+        for &group in self.groups[thread].iter().flatten() {
+            let threads = self.by_group.entry(group).or_default();
+            if !threads.contains(&thread) {
+                threads.push(thread);
+            }
+        }
+    }
+
+    /// The threads that start a thread; sorted.
+    pub(crate) fn starters(&self, heap: &Heap<'_>, thread: OriginId) -> Vec<OriginId> {
+        sorted(self.starts[thread].iter().map(|&(instance, _)| heap.instances[instance].origin))
     }
 
     fn find_unique(&mut self, heap: &Heap<'_>, methods: &Methods) {
@@ -140,15 +157,16 @@ impl Threads {
         match data.kind {
             OriginKind::Main | OriginKind::Init => true,
             OriginKind::Client | OriginKind::Later => false,
-            OriginKind::Started(_) => data.start.is_some_and(|start| {
-                let is_single = match start.effect {
-                    Effect::Start { call, .. } => is_single(&call.receiver),
+            OriginKind::Started(_) => {
+                let is_single = match data.start.map(|start| start.effect) {
+                    Some(Effect::Start { call, .. }) => is_single(&call.receiver),
                     _ => false,
                 };
                 is_single
-                    && self.unique.contains(heap.instances[start.instance].origin)
-                    && self.is_once(heap, methods, start.instance, start.statement)
-            }),
+                    && matches!(self.starts[origin][..], [(instance, statement)]
+                        if self.unique.contains(heap.instances[instance].origin)
+                            && self.is_once(heap, methods, instance, statement))
+            }
         }
     }
 
@@ -344,7 +362,7 @@ pub(crate) fn name(program: &Program<'_>, heap: &Heap<'_>, thread: OriginId) -> 
         OriginKind::Later => "callback".to_owned(),
         OriginKind::Started(kind) => kind.word().replace('-', " "),
     };
-    let class = origin.receiver.and_then(|receiver| class_of(heap.objects[receiver].object));
+    let class = origin.receiver.and_then(|receiver| heap.objects[receiver].object.class());
     if let Some(class) = class
         && !matches!(program.classes()[class].origin, unsnarl_program::Origin::Lambda(_))
         && program.role(class) == Some(Role::Input)
@@ -359,16 +377,6 @@ pub(crate) fn name(program: &Program<'_>, heap: &Heap<'_>, thread: OriginId) -> 
     match place_of(program, heap, start.instance, start.statement) {
         Some(place) => format!("{kind} at {place}"),
         None => kind,
-    }
-}
-
-/// The class of an object, if it is an instance of one.
-pub(crate) fn class_of(object: Object) -> Option<unsnarl_program::ClassId> {
-    match object {
-        Object::Instance(class) | Object::Allocated { class, .. } | Object::Unknown(class) => {
-            Some(class)
-        }
-        _ => None,
     }
 }
 

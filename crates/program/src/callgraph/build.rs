@@ -46,6 +46,33 @@ const MOST_RECEIVERS: usize = 16;
 /// With more nodes than this, receivers are not told apart any more.
 const MOST_NODES: usize = 6_000_000;
 
+/// A load or store tells this many objects apart; of further ones it takes those of a kind together.
+const MOST_OBJECTS: usize = 48;
+
+/// Objects that a load or store of very many objects does not tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Kind {
+    Class(ClassId),
+    Array(TypeId),
+    Other,
+}
+
+impl Kind {
+    fn of(object: Object) -> Self {
+        match object {
+            Object::Array(ty) | Object::AllocatedArray { ty, .. } => Self::Array(ty),
+            object => object.class().map_or(Self::Other, Self::Class),
+        }
+    }
+}
+
+/// Where a variable of all objects of a kind is read and written.
+#[derive(Clone, Copy)]
+struct AllSlots {
+    loads: NodeId,
+    stores: NodeId,
+}
+
 /// What a call runs on an object.
 #[derive(Clone, Copy)]
 pub(super) enum Selected {
@@ -134,6 +161,10 @@ pub(super) struct Builder<'p, 'b, 'a> {
     pub(super) fields: FxHashMap<FieldId, NodeId>,
     pub(super) slots: FxHashMap<(ObjectId, Variable), NodeId>,
     pub(super) statics: FxHashMap<(Symbol, Symbol), NodeId>,
+    /// How many objects arrived at a load or store.
+    arrivals: SecondaryMap<WatcherId, usize>,
+    all_slots: FxHashMap<(Variable, Kind), AllSlots>,
+    slots_of_kind: FxHashMap<(Variable, Kind), Vec<NodeId>>,
     /// The exceptions that a thread throws.
     thrown: FxHashMap<OriginId, NodeId>,
     /// The name for the elements of an array.
@@ -208,6 +239,9 @@ pub(super) fn build<'p, 'b, 'a>(
         fields: FxHashMap::default(),
         slots: FxHashMap::default(),
         statics: FxHashMap::default(),
+        arrivals: SecondaryMap::new(),
+        all_slots: FxHashMap::default(),
+        slots_of_kind: FxHashMap::default(),
         thrown: FxHashMap::default(),
         element,
         class_slot,
@@ -235,7 +269,19 @@ pub(super) fn build<'p, 'b, 'a>(
 
 impl Builder<'_, '_, '_> {
     fn solve(&mut self) {
+        let mut steps = 0u64;
         loop {
+            steps += 1;
+            if steps % 50_000 == 0 && std::env::var("HD").is_ok() {
+                eprintln!(
+                    "steps {steps} nodes {} instances {} objects {} origins {} sites {}",
+                    self.solver.node_count(),
+                    self.instances.len(),
+                    self.solver.objects.all.len(),
+                    self.threads.all.len(),
+                    self.sites.len()
+                );
+            }
             while let Some(method) = self.pending.pop_front() {
                 self.enter(method);
             }
@@ -384,6 +430,12 @@ impl Builder<'_, '_, '_> {
                 None => {
                     let node = self.solver.node();
                     self.fill_unknown(object, variable, node);
+                    let kind = Kind::of(self.solver.objects.all[object]);
+                    self.slots_of_kind.entry((variable, kind)).or_default().push(node);
+                    if let Some(&all) = self.all_slots.get(&(variable, kind)) {
+                        self.flow(node, all.loads);
+                        self.flow(all.stores, node);
+                    }
                     node
                 }
             },
@@ -458,6 +510,28 @@ impl Builder<'_, '_, '_> {
     fn arrived(&mut self, watcher: WatcherId, objects: &[ObjectId]) {
         match self.watchers[watcher] {
             Watcher::Dispatch { site, method } => self.dispatch(site, method, objects),
+            Watcher::Load { variable, to } if variable != self.class_slot => {
+                let own = self.few(watcher, objects);
+                for &object in &objects[..own] {
+                    let from = self.slot(object, variable);
+                    self.flow(from, to);
+                }
+                for kind in self.kinds(&objects[own..]) {
+                    let from = self.all_slots(variable, kind).loads;
+                    self.flow(from, to);
+                }
+            }
+            Watcher::Store { variable, from } => {
+                let own = self.few(watcher, objects);
+                for &object in &objects[..own] {
+                    let to = self.slot(object, variable);
+                    self.flow(from, to);
+                }
+                for kind in self.kinds(&objects[own..]) {
+                    let to = self.all_slots(variable, kind).stores;
+                    self.flow(from, to);
+                }
+            }
             watcher => objects.iter().for_each(|&object| self.arrived_one(watcher, object)),
         }
     }
@@ -466,17 +540,8 @@ impl Builder<'_, '_, '_> {
         match watcher {
             Watcher::Dispatch { site, method } => self.dispatch(site, method, &[object]),
             Watcher::Special { site, method } => self.enter_on(site, method, object),
-            Watcher::Load { variable, to } if variable == self.class_slot => {
-                self.load_class(object, to);
-            }
-            Watcher::Load { variable, to } => {
-                let from = self.slot(object, variable);
-                self.flow(from, to);
-            }
-            Watcher::Store { variable, from } => {
-                let to = self.slot(object, variable);
-                self.flow(from, to);
-            }
+            Watcher::Load { to, .. } => self.load_class(object, to),
+            Watcher::Store { .. } => unreachable!("many objects arrive at once"),
             Watcher::LoadVariable { to } => {
                 for (variable, _) in self.variables(object) {
                     self.flow(variable, to);
@@ -520,6 +585,40 @@ impl Builder<'_, '_, '_> {
                 self.reflect_call(site, on, arguments, object);
             }
         }
+    }
+
+    /// How many of the objects that arrive at a load or store are told apart there.
+    fn few(&mut self, watcher: WatcherId, objects: &[ObjectId]) -> usize {
+        let before = self.arrivals[watcher];
+        self.arrivals[watcher] += objects.len();
+        if self.precision == Precision::Types {
+            return objects.len();
+        }
+        objects.len().min(MOST_OBJECTS.saturating_sub(before))
+    }
+
+    /// The kinds of some objects, each once.
+    fn kinds(&self, objects: &[ObjectId]) -> Vec<Kind> {
+        let mut kinds: Vec<Kind> =
+            objects.iter().map(|&object| Kind::of(self.solver.objects.all[object])).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
+    }
+
+    /// Where the variable of all objects of a kind is read and written at once. Else the work would be
+    /// the product of statements and objects, which are thousands each in a large program.
+    fn all_slots(&mut self, variable: Variable, kind: Kind) -> AllSlots {
+        if let Some(&all) = self.all_slots.get(&(variable, kind)) {
+            return all;
+        }
+        let all = AllSlots { loads: self.solver.node(), stores: self.solver.node() };
+        self.all_slots.insert((variable, kind), all);
+        for slot in self.slots_of_kind.get(&(variable, kind)).cloned().unwrap_or_default() {
+            self.flow(slot, all.loads);
+            self.flow(all.stores, slot);
+        }
+        all
     }
 
     fn watch_if_any(&mut self, node: Option<NodeId>, watcher: Watcher) {
