@@ -3,7 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use unsnarl_findings::{Rule, Severity};
+use unsnarl_program::callgraph::Entries;
 
 /// Finds concurrency bugs in JVM programs: data races, violations of atomicity, stale values,
 /// deadlocks.
@@ -59,10 +62,73 @@ pub(crate) enum ColorChoice {
 /// One variant per command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Check(CheckArguments),
+    Explain(ExplainArguments),
     Inspect(InspectArguments),
+    Demo(DemoArguments),
 }
 
-/// Show what unsnarl sees in a program: classes, SSA, call graph, threads
+/// Find concurrency bugs in the bytecode of a program or a library
+///
+/// INPUT is a jar (also a war or a Spring Boot jar), a folder of classes, or a class file. Findings
+/// are about the classes of INPUT; the classes that these use are analysed with them.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct CheckArguments {
+    /// Jars, folders and class files to check
+    #[arg(value_name = "INPUT", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Look only for these rules, separated by commas [default: all]
+    #[arg(long, value_name = "RULE", value_delimiter = ',', value_parser = rule_parser())]
+    pub(crate) rules: Vec<Rule>,
+    /// The least severity of a finding that makes the exit status 1
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+    /// Also judge elements of arrays, of which the analysis does not know the index
+    #[arg(long)]
+    pub(crate) arrays: bool,
+    /// Leave out findings that are less sure than this, from 0 to 1
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = probability)]
+    pub(crate) min_confidence: f64,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) program: ProgramArguments,
+}
+
+/// Explain a rule, or why a field was or was not reported
+///
+/// A rule, such as data-race, needs no INPUT. A field, such as bank.Account.balance, is looked at in
+/// the program of INPUT: who accesses it, with which locks, and what orders the accesses.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct ExplainArguments {
+    /// A rule, or a field with its class
+    #[arg(value_name = "RULE|CLASS.FIELD")]
+    pub(crate) name: String,
+    /// Jars, folders and class files that have the field
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) program: ProgramArguments,
+}
+
+/// Compile the examples that come with unsnarl and check them
+///
+/// Needs the javac of a JDK. The exit status is 0 when the demonstration could be given, whatever it
+/// found.
+#[derive(Args, Debug)]
+pub(crate) struct DemoArguments {
+    /// The JDK to compile with [default: JAVA_HOME, else the java on the PATH]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) jdk: Option<PathBuf>,
+    /// Put sources and classes into DIR and leave them there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+/// Show what unsnarl sees in a program: classes, SSA, call graph, threads, heap
 ///
 /// INPUT is a jar (also a war or a Spring Boot jar), a folder of classes, or a class file. Without
 /// INPUT the image of the JDK itself is taken.
@@ -78,6 +144,20 @@ pub(crate) struct InspectArguments {
     /// In which form
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Show only classes whose name matches, such as 'bank.*', and objects of such classes
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) class: Option<String>,
+    /// Show only methods whose name matches, such as 'update' or 'bank.Account.update'
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) method: Option<String>,
+    #[command(flatten)]
+    pub(crate) program: ProgramArguments,
+}
+
+/// What program INPUT is part of.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "The program")]
+pub(crate) struct ProgramArguments {
     /// The JDK whose library the program uses [default: JAVA_HOME, else the java on the PATH]
     #[arg(long, value_name = "DIR")]
     pub(crate) jdk: Option<PathBuf>,
@@ -97,15 +177,9 @@ pub(crate) struct InspectArguments {
     /// The Java release for which multi-release jars are read [default: that of the JDK]
     #[arg(long, value_name = "N")]
     pub(crate) release: Option<u16>,
-    /// Show only classes whose name matches, such as 'bank.*'
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) class: Option<String>,
-    /// Show only methods whose name matches, such as 'update' or 'bank.Account.update'
-    #[arg(long, value_name = "PATTERN")]
-    pub(crate) method: Option<String>,
 }
 
-impl InspectArguments {
+impl ProgramArguments {
     /// The elements of `--classpath`.
     pub(crate) fn classpath(&self) -> Vec<PathBuf> {
         self.classpath
@@ -114,6 +188,71 @@ impl InspectArguments {
             .filter(|element| !element.as_os_str().is_empty())
             .collect()
     }
+
+    /// Where execution begins.
+    pub(crate) fn entries(&self) -> Entries {
+        if self.library {
+            Entries::Library
+        } else if self.entries.is_empty() {
+            Entries::Main
+        } else {
+            Entries::Patterns(self.entries.clone())
+        }
+    }
+}
+
+/// Takes the id of a rule; for any other text clap names the nearest ids.
+fn rule_parser() -> impl TypedValueParser<Value = Rule> {
+    let rules = Rule::ALL.iter().map(|rule| {
+        let value = PossibleValue::new(rule.id()).help(rule.summary());
+        value.hide(!FOUND_STATICALLY.contains(rule))
+    });
+    PossibleValuesParser::new(rules)
+        .map(|id| Rule::from_id(&id).expect("only ids of rules are possible values"))
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err("expected a number from 0 to 1".to_owned()),
+    }
+}
+
+/// The rules that have a static detector. The others are understood and not shown.
+pub(crate) const FOUND_STATICALLY: &[Rule] = &[Rule::DataRace, Rule::UnsafePublication];
+
+/// Which findings fail a build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors alone
+    Error,
+    /// Warnings and errors
+    Warning,
+    /// Every finding
+    Note,
+    /// None
+    Never,
+}
+
+impl FailOn {
+    /// Whether a worst finding of this severity is bad enough.
+    pub(crate) fn is_reached_by(self, worst: Severity) -> bool {
+        match self {
+            Self::Error => worst >= Severity::Error,
+            Self::Warning => worst >= Severity::Warning,
+            Self::Note => true,
+            Self::Never => false,
+        }
+    }
+}
+
+/// The forms in which findings can be reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    Text,
+    /// For programs, as docs/schema/findings-1.schema.json says
+    Json,
 }
 
 /// What `inspect` shows.
@@ -129,6 +268,8 @@ pub(crate) enum What {
     Callgraph,
     /// Where threads are started and what they run
     Threads,
+    /// The abstract objects: where they are made, who can reach them, and what they refer to
+    Heap,
 }
 
 /// The forms in which `inspect` can show things.
@@ -167,11 +308,46 @@ mod tests {
         assert!(arguments.common.verbose);
         assert_eq!(arguments.common.color, ColorChoice::Never);
         assert_eq!(arguments.common.output, Some(PathBuf::from("out.dot")));
-        let Command::Inspect(inspect) = arguments.command;
+        let Command::Inspect(inspect) = arguments.command else { panic!("it says inspect") };
         assert_eq!(inspect.inputs.len(), 2);
-        assert_eq!(inspect.entries, ["p.M.main", "q.*"]);
-        assert_eq!(inspect.classpath(), [PathBuf::from("c.jar"), PathBuf::from("d")]);
+        assert_eq!(inspect.program.entries, ["p.M.main", "q.*"]);
+        let classpath = inspect.program.classpath();
+        assert_eq!(classpath, [PathBuf::from("c.jar"), PathBuf::from("d")]);
         assert_eq!((inspect.what, inspect.format), (What::Callgraph, Format::Dot));
+    }
+
+    #[test]
+    fn check_takes_everything_it_promises() {
+        let line = "check a.jar --library --classpath c.jar --jdk /jdk --models m.toml --release 21 \
+                    --rules data-race,unsafe-publication --fail-on error --arrays \
+                    --min-confidence 0.6 --format json -o out.json -q";
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let arguments = parse(&words).expect("all of these exist");
+        let Command::Check(check) = arguments.command else { panic!("it says check") };
+        assert_eq!(check.rules, [Rule::DataRace, Rule::UnsafePublication]);
+        assert_eq!((check.fail_on, check.format), (FailOn::Error, ReportFormat::Json));
+        assert_eq!(check.min_confidence, 0.6);
+        assert!(check.arrays && check.program.library && arguments.common.quiet);
+    }
+
+    #[test]
+    fn an_unknown_rule_is_told_with_its_neighbour() {
+        let error = parse(&["check", "--rules", "data-rase", "a.jar"]).expect_err("no such rule");
+        assert!(error.to_string().contains("'data-race'"), "{error}");
+    }
+
+    #[test]
+    fn what_fails_a_build_is_ordered() {
+        use Severity::{Error, Note, Warning};
+        for (fail_on, expected) in [
+            (FailOn::Error, [false, false, true]),
+            (FailOn::Warning, [false, true, true]),
+            (FailOn::Note, [true, true, true]),
+            (FailOn::Never, [false, false, false]),
+        ] {
+            let reached = [Note, Warning, Error].map(|worst| fail_on.is_reached_by(worst));
+            assert_eq!(reached, expected, "{fail_on:?}");
+        }
     }
 
     #[test]
@@ -182,6 +358,13 @@ mod tests {
             "inspect -q -v",
             "inspect --what everything",
             "inspect --release new",
+            "check",
+            "check --entry a.B.c --library x.jar",
+            "check --fail-on maybe x.jar",
+            "check --min-confidence 1.5 x.jar",
+            "check --min-confidence high x.jar",
+            "check --format dot x.jar",
+            "explain",
             "no-such-command",
         ] {
             let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,9 +1,16 @@
 //! The command `unsnarl`: reads the arguments, runs one command and turns its outcome into an exit
 //! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
 
+mod analysis;
 mod args;
+mod check;
+mod demo;
+mod explain;
 mod inspect;
+mod near;
 mod output;
+mod progress;
+mod session;
 
 use std::process::ExitCode;
 
@@ -13,7 +20,6 @@ use crate::args::{Arguments, Command};
 use crate::output::Output;
 
 /// What a command came to, apart from failing.
-#[allow(dead_code, reason = "no command looks for defects yet")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExitStatus {
     /// It did its job and found nothing that should fail a build.
@@ -42,7 +48,10 @@ fn main() -> ExitCode {
         }
     };
     let outcome = match &arguments.command {
+        Command::Check(check) => check::run(check, &mut output),
+        Command::Explain(explain) => explain::run(explain, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
+        Command::Demo(demo) => demo::run(demo, &mut output),
     };
     let outcome = outcome.and_then(|status| output.finish().map(|()| status));
     match outcome {

@@ -4,7 +4,7 @@
 //! else in the program writes anywhere. Colour is decided once, when the output is opened.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
@@ -68,6 +68,13 @@ impl Output {
     /// Whether the result should be in colour.
     pub(crate) fn coloured(&self) -> bool {
         self.coloured
+    }
+
+    /// Whether somebody watches standard error and wants to see progress there.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.loudness >= Loudness::Normal
+            && io::stderr().is_terminal()
+            && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
     }
 
     /// Tells what the user should know although it does not stop the work.

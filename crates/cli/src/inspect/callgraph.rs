@@ -7,8 +7,7 @@ use serde::Serialize;
 use unsnarl_program::MethodId;
 
 use super::dot::Graph;
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -30,13 +29,13 @@ struct EdgeView {
     line: Option<u16>,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
-    session.classes()?;
-    let graph = session.call_graph();
-    let program = &session.program;
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
+    inspection.classes()?;
+    let graph = inspection.session.call_graph();
+    let program = &inspection.session.program;
     let text = |method: MethodId| program.method_text(method);
-    let is_filtered = session.arguments.class.is_some() || session.arguments.method.is_some();
-    let shows = |method: MethodId| !is_filtered || session.shows_method(method);
+    let is_filtered = inspection.arguments.class.is_some() || inspection.arguments.method.is_some();
+    let shows = |method: MethodId| !is_filtered || inspection.shows_method(method);
     let edges = graph.edges.iter().filter(|edge| shows(edge.caller) || shows(edge.callee));
     let edges = edges.map(|edge| EdgeView {
         caller: text(edge.caller),
@@ -56,7 +55,7 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         recursive_components: recursive
             .map(|component| component.iter().map(|&method| text(method)).collect())
             .collect(),
-        notes: session.notes(),
+        notes: inspection.session.notes(),
     };
     // Numbers of methods depend on the order of loading; names do not.
     view.methods.sort_unstable();
@@ -64,7 +63,7 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         let key = |edge: &EdgeView| (edge.caller.clone(), edge.line, edge.callee.clone());
         key(a).cmp(&key(b))
     });
-    write(&view, session.arguments.format, output)
+    write(&view, inspection.arguments.format, output)
 }
 
 impl View for CallGraphView {

@@ -7,8 +7,7 @@ use serde::Serialize;
 use unsnarl_program::{ClassId, MethodId};
 
 use super::dot::Graph;
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -47,15 +46,16 @@ struct MethodView {
     text: String,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
-    let classes = session.classes()?;
-    let classes = classes.into_iter().map(|class| view(session, class)).collect();
-    let view = Classes { schema: "unsnarl.inspect.classes/1", classes, notes: session.notes() };
-    write(&view, session.arguments.format, output)
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
+    let classes = inspection.classes()?;
+    let classes = classes.into_iter().map(|class| view(inspection, class)).collect();
+    let view =
+        Classes { schema: "unsnarl.inspect.classes/1", classes, notes: inspection.session.notes() };
+    write(&view, inspection.arguments.format, output)
 }
 
-fn view(session: &Session<'_>, class: ClassId) -> ClassView {
-    let program = &session.program;
+fn view(inspection: &Inspection<'_>, class: ClassId) -> ClassView {
+    let program = &inspection.session.program;
     let data = &program.classes()[class];
     let fields = data.fields.iter().map(|&field| {
         let field = &program.fields()[field];
@@ -65,7 +65,7 @@ fn view(session: &Session<'_>, class: ClassId) -> ClassView {
             access: field.access,
         }
     });
-    let is_shown = |method: &&MethodId| session.shows_method(**method);
+    let is_shown = |method: &&MethodId| inspection.shows_method(**method);
     let methods = data.methods.iter().filter(is_shown).map(|&method| {
         let method_data = &program.methods()[method];
         let signature = program.names.signature_data(method_data.signature);

@@ -1,9 +1,9 @@
-//! `unsnarl inspect`: shows what the later analyses will see. One file for each `--what`.
+//! `unsnarl inspect`: shows what the analyses see. One file for each `--what`.
 
 mod callgraph;
 mod classes;
 mod dot;
-mod session;
+mod heap;
 mod ssa;
 mod summary;
 mod threads;
@@ -12,25 +12,62 @@ use std::io::Write;
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_program::pattern::fits;
+use unsnarl_program::{ClassId, MethodId};
 
 use crate::ExitStatus;
 use crate::args::{Format, InspectArguments, What};
-use crate::inspect::session::Session;
 use crate::output::Output;
+use crate::session::{self, Session};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let path = session::open(arguments)?;
-    let mut session = Session::new(arguments, &path)?;
+    let path = session::open(&arguments.inputs, &arguments.program)?;
+    let models = session::models(&arguments.program)?;
+    let session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
+    let mut inspection = Inspection { arguments, session };
     match arguments.what {
-        What::Summary => summary::show(&mut session, output)?,
-        What::Classes => classes::show(&mut session, output)?,
-        What::Ssa => ssa::show(&mut session, output)?,
-        What::Callgraph => callgraph::show(&mut session, output)?,
-        What::Threads => threads::show(&mut session, output)?,
+        What::Summary => summary::show(&mut inspection, output)?,
+        What::Classes => classes::show(&mut inspection, output)?,
+        What::Ssa => ssa::show(&mut inspection, output)?,
+        What::Callgraph => callgraph::show(&mut inspection, output)?,
+        What::Threads => threads::show(&mut inspection, output)?,
+        What::Heap => heap::show(&mut inspection, output)?,
     }
-    session.report_problems(output);
+    inspection.session.report_problems(output);
     Ok(ExitStatus::Clean)
+}
+
+/// A program, and what the user wants to see of it.
+struct Inspection<'a> {
+    arguments: &'a InspectArguments,
+    session: Session<'a>,
+}
+
+impl Inspection<'_> {
+    /// The classes to look at that `--class` lets through.
+    fn classes(&mut self) -> anyhow::Result<Vec<ClassId>> {
+        let mut classes = self.session.classes()?;
+        classes.retain(|&class| self.shows_class(class));
+        Ok(classes)
+    }
+
+    /// Whether `--class` lets a class through.
+    fn shows_class(&self, class: ClassId) -> bool {
+        let pattern = self.arguments.class.as_deref();
+        pattern.is_none_or(|pattern| fits(pattern, &self.session.program.class_text(class)))
+    }
+
+    /// Whether `--class` and `--method` let a method through.
+    fn shows_method(&self, method: MethodId) -> bool {
+        let program = &self.session.program;
+        let data = &program.methods()[method];
+        let (class, name) = (program.class_text(data.class), program.names.text(data.name));
+        self.shows_class(data.class)
+            && self.arguments.method.as_deref().is_none_or(|pattern| {
+                fits(pattern, &name) || fits(pattern, &format!("{class}.{name}"))
+            })
+    }
 }
 
 /// Something that `inspect` can show in every form it has.

@@ -8,8 +8,7 @@ use unsnarl_program::body::Body;
 use unsnarl_program::{MethodId, StatementText};
 
 use super::dot::Graph;
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -48,23 +47,23 @@ struct StatementView {
     ty: Option<String>,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
     let mut methods = Vec::new();
-    for class in session.classes()? {
-        for method in session.program.classes()[class].methods.clone() {
-            if session.shows_method(method)
-                && let Some(body) = session.program.body(method)
+    for class in inspection.classes()? {
+        for method in inspection.session.program.classes()[class].methods.clone() {
+            if inspection.shows_method(method)
+                && let Some(body) = inspection.session.program.body(method)
             {
-                methods.push(view(session, method, &body));
+                methods.push(view(inspection, method, &body));
             }
         }
     }
-    let view = Ssa { schema: "unsnarl.inspect.ssa/1", methods, notes: session.notes() };
-    write(&view, session.arguments.format, output)
+    let view = Ssa { schema: "unsnarl.inspect.ssa/1", methods, notes: inspection.session.notes() };
+    write(&view, inspection.arguments.format, output)
 }
 
-fn view(session: &Session<'_>, method: MethodId, body: &Body) -> MethodView {
-    let program = &session.program;
+fn view(inspection: &Inspection<'_>, method: MethodId, body: &Body) -> MethodView {
+    let program = &inspection.session.program;
     let data = &program.methods()[method];
     let names = &program.names;
     let blocks = body.blocks.iter().map(|(id, block)| {

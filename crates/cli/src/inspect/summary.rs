@@ -6,8 +6,7 @@ use anstyle::Style;
 use anyhow::bail;
 use serde::Serialize;
 
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
 use crate::output::Output;
 
 #[derive(Serialize)]
@@ -42,18 +41,18 @@ struct Failed {
     reason: String,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
-    let classes = session.classes()?;
-    let graph = session.call_graph();
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
+    let classes = inspection.classes()?;
+    let graph = inspection.session.call_graph();
     let mut methods = 0;
     let (mut bodies, mut statements) = (0, 0);
     let mut failed = Vec::new();
     for &class in &classes {
-        for method in session.program.classes()[class].methods.clone() {
+        for method in inspection.session.program.classes()[class].methods.clone() {
             methods += 1;
-            let length = match session.program.lowered_body(method) {
+            let length = match inspection.session.program.lowered_body(method) {
                 Some(body) => Some(body.statements.len()),
-                None => match session.program.lower(method) {
+                None => match inspection.session.program.lower(method) {
                     Ok(lowered) => lowered.map(|lowered| lowered.body.statements.len()),
                     Err(failure) => {
                         failed.push(failure);
@@ -66,9 +65,9 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         }
     }
     // A method that the call graph stumbled over has failed already.
-    let known = session.failures();
+    let known = inspection.session.failures();
     failed.retain(|failure| !known.contains(failure));
-    session.program.add_failures(failed);
+    inspection.session.program.add_failures(failed);
 
     let mut starts: Vec<_> =
         graph.thread_starts().map(|(edge, _)| (edge.caller, edge.statement)).collect();
@@ -76,12 +75,13 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
     let recursive = graph.components.iter().filter(|component| component.len() > 1);
     let summary = Summary {
         schema: "unsnarl.inspect.summary/1",
-        jdk: session.program.path().jdk().map(|jdk| jdk.home.display().to_string()),
+        jdk: inspection.session.program.path().jdk().map(|jdk| jdk.home.display().to_string()),
         classes: classes.len(),
         methods,
         bodies,
         statements,
-        failed: session
+        failed: inspection
+            .session
             .failures()
             .into_iter()
             .map(|failure| Failed { file: failure.place, reason: failure.reason })
@@ -92,12 +92,12 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         thread_starts: starts.len(),
         recursive_components: recursive.clone().count(),
         largest_component: recursive.map(Vec::len).max().unwrap_or(0),
-        phantoms: session.program.phantoms().count(),
-        missing_classes: session.missing_classes(),
-        notes: session.notes(),
-        seconds: session.started.elapsed().as_secs_f64(),
+        phantoms: inspection.session.program.phantoms().count(),
+        missing_classes: inspection.session.missing_classes(),
+        notes: inspection.session.notes(),
+        seconds: inspection.session.started.elapsed().as_secs_f64(),
     };
-    write(&summary, session.arguments.format, output)
+    write(&summary, inspection.arguments.format, output)
 }
 
 impl View for Summary {

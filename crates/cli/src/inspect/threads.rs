@@ -1,14 +1,19 @@
 //! `--what threads`: where threads are started and what they run.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_program::MethodId;
+use unsnarl_program::body::StatementId;
+use unsnarl_program::heap::OriginKind;
 
 use super::dot::Graph;
-use super::session::Session;
-use super::{View, write};
+use super::{Inspection, View, write};
+use crate::analysis::execute;
 use crate::output::Output;
+use crate::progress::Phases;
 
 #[derive(Serialize)]
 struct Threads {
@@ -27,19 +32,29 @@ struct StartView {
     line: Option<u16>,
     /// What runs in the new thread.
     runs: Vec<String>,
+    /// The abstract threads that the analyses tell apart.
+    threads: Vec<ThreadView>,
 }
 
-pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Result<()> {
-    session.classes()?;
-    let graph = session.call_graph();
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+struct ThreadView {
+    name: String,
+    /// Whether it stands for one thread at run time, not for any number.
+    unique: bool,
+}
+
+pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
+    inspection.classes()?;
+    let graph = inspection.session.call_graph();
+    let threads = abstract_threads(inspection, output);
     let mut starts: Vec<StartView> = Vec::new();
     let mut previous = None;
     for (edge, kind) in graph.thread_starts() {
-        if !session.shows_method(edge.caller) {
+        if !inspection.shows_method(edge.caller) {
             continue;
         }
-        let runs = session.program.behind_lambda(edge.callee);
-        let program = &session.program;
+        let runs = inspection.session.program.behind_lambda(edge.callee);
+        let program = &inspection.session.program;
         let runs = program.method_text(runs);
         let place = (edge.caller, edge.statement, kind.word());
         if previous.replace(place) == Some(place)
@@ -57,6 +72,7 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
             file: program.source_file(caller.class),
             line: body.map(|body| body.statements[edge.statement].line).filter(|&line| line != 0),
             runs: vec![runs],
+            threads: threads.get(&place).cloned().unwrap_or_default(),
         });
     }
     starts.iter_mut().for_each(|start| start.runs.sort_unstable());
@@ -71,12 +87,45 @@ pub(super) fn show(session: &mut Session<'_>, output: &mut Output) -> anyhow::Re
         entry_points: graph
             .entries
             .iter()
-            .map(|&method| session.program.method_text(method))
+            .map(|&method| inspection.session.program.method_text(method))
             .collect(),
         thread_starts: starts,
-        notes: session.notes(),
+        notes: inspection.session.notes(),
     };
-    write(&view, session.arguments.format, output)
+    write(&view, inspection.arguments.format, output)
+}
+
+/// The method and the statement that start threads, and how.
+type Site = (MethodId, StatementId, &'static str);
+
+/// The abstract threads that each place starts. There are none without an entry point, and for the whole
+/// JDK nobody waits for them.
+fn abstract_threads(
+    inspection: &mut Inspection<'_>,
+    output: &Output,
+) -> BTreeMap<Site, Vec<ThreadView>> {
+    let mut threads: BTreeMap<Site, Vec<ThreadView>> = BTreeMap::new();
+    if inspection.arguments.inputs.is_empty() {
+        return threads;
+    }
+    let mut phases = Phases::new(output.shows_progress());
+    let Ok(execution) = execute(&mut inspection.session, &mut phases) else { return threads };
+    phases.finish();
+    let heap = &execution.heap;
+    for (id, origin) in heap.origins.iter() {
+        let (Some(start), OriginKind::Started(kind)) = (&origin.start, origin.kind) else {
+            continue;
+        };
+        let site = (heap.instances[start.instance].method, start.statement, kind.word());
+        let name = execution.thread_name(&inspection.session.program, id);
+        let view = ThreadView { name, unique: execution.is_unique_thread(id) };
+        threads.entry(site).or_default().push(view);
+    }
+    for views in threads.values_mut() {
+        views.sort_unstable();
+        views.dedup();
+    }
+    threads
 }
 
 impl StartView {
@@ -95,6 +144,10 @@ impl View for Threads {
             writeln!(out, "{title}{}{title:#} started by {}", start.kind, start.place())?;
             for run in &start.runs {
                 writeln!(out, "    runs {run}")?;
+            }
+            for thread in &start.threads {
+                let number = if thread.unique { "one thread" } else { "any number of threads" };
+                writeln!(out, "    is {}: {number}", thread.name)?;
             }
         }
         if self.thread_starts.is_empty() {

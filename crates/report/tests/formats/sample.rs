@@ -16,6 +16,10 @@ static ENTRY_METHOD: Heuristic = Heuristic {
     sentence: "a thread starts here, so that nobody expects the method to be atomic",
 };
 
+/// A reason without effect.
+pub(crate) static FOR_INFORMATION: Heuristic =
+    Heuristic { name: "for-information", effect: Effect::NONE, sentence: "it changes nothing" };
+
 pub(crate) fn empty() -> Report {
     Report::new(Tool { name: "unsnarl".to_owned(), version: "0.1.0".to_owned() }, [])
 }

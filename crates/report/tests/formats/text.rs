@@ -50,3 +50,62 @@ fn names_cannot_steer_the_terminal() {
     let text = rendered(&report, &Styles::plain());
     assert_eq!(text, "note: the class \\u{1b}[2J\\u{9b}1A was skipped\n\nno findings\n");
 }
+
+#[test]
+fn long_things_are_broken_or_cut() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.message = "a long message about a balance that many threads write ".repeat(4);
+    let frame = finding.accesses[0].stack[0].clone();
+    finding.accesses[0].stack = vec![frame; 40];
+    let lock = unsnarl_findings::Lock::of_class("com.example.accounting.Ledger").labelled("this");
+    finding.accesses[0].locks = vec![lock; 5];
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    for line in text.lines() {
+        assert!(line.chars().count() <= WIDTH, "{line}");
+    }
+    assert!(text.contains("\n   |   … 28 more\n"), "{text}");
+    let lines = text.lines().take_while(|line| !line.starts_with(" 2 |")).collect::<Vec<_>>();
+    assert_eq!(lines.iter().filter(|line| line.contains(" at bank.")).count(), 12, "{text}");
+}
+
+#[test]
+fn a_thread_that_is_described_is_not_called_thread() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.accesses[0].thread = Some("pool task at Server.java:12".to_owned());
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    assert!(text.contains(" by pool task at Server.java:12, holding "), "{text}");
+}
+
+#[test]
+fn an_access_that_looks_like_an_earlier_one_is_shown_once_but_for_the_first_two() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    let (first, last) = (finding.accesses[0].clone(), finding.accesses[2].clone());
+    finding.accesses = vec![first.clone(), first.clone(), last.clone(), first, last];
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    assert!(text.contains("\n 3 | read by thread main,"), "{text}");
+    assert!(!text.contains("\n 4 |"), "{text}");
+}
+
+#[test]
+fn reasons_stand_under_each_other() {
+    let full = sample::full();
+    let mut finding = full.findings()[0].clone();
+    finding.reasons.push(sample::FOR_INFORMATION.holds());
+    let text = rendered(&Report::new(sample::empty().tool, [finding]), &Styles::plain());
+    let reasons = "   = why: ++ no-common-lock: the accesses hold no lock in common\n             \
+                   for-information: it changes nothing\n";
+    assert!(text.contains(reasons), "{text}");
+}
+
+#[test]
+fn facts_stand_under_their_headline() {
+    let facts = ["a.B.x is a field", "it is read", &"a long fact ".repeat(12)].map(str::to_owned);
+    let mut bytes = Vec::new();
+    text::write_facts(&facts, &Styles::plain(), &mut bytes).expect("a vector takes every write");
+    let text = String::from_utf8(bytes).expect("text is UTF-8");
+    assert!(text.starts_with("a.B.x is a field\n  it is read\n  a long fact a long"), "{text}");
+    assert!(text.lines().last().expect("it has lines").starts_with("    "), "{text}");
+}

@@ -1,84 +1,32 @@
 //! `unsnarl inspect` as its users run it: every view in every form, and what it says of bad input.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// A folder with a compiled program that starts a thread.
-struct Project {
-    folder: tempfile::TempDir,
-}
+use crate::support::{Outcome, Project, compile, messages, text};
 
-/// What a run of the tool came to.
-struct Outcome {
-    status: i32,
-    out: String,
-    messages: String,
-}
-
-impl Project {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let source = folder.path().join("Main.java");
-        let text = "public class Main {\n  static int count;\n  public static void main(String[] a) {\n    \
-                    Thread t = new Thread(() -> count++);\n    t.start();\n  }\n}\n\
-                    class Above { }\nclass Below extends Above { }\n";
-        std::fs::write(&source, text).unwrap();
-        compile(&source, &folder.path().join("classes"));
-        Self { folder }
-    }
-
-    fn classes(&self) -> PathBuf {
-        self.folder.path().join("classes")
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-fn compile(source: &Path, to: &Path) {
-    let javac = std::env::var_os("JAVA_HOME")
-        .map(|home| Path::new(&home).join("bin/javac"))
-        .filter(|javac| javac.exists())
-        .unwrap_or_else(|| "javac".into());
-    let status = Command::new(&javac).arg("-g").arg("-d").arg(to).arg(source).status();
-    assert!(status.expect("the tests need a JDK").success(), "javac failed");
+/// A program that starts a thread, and two classes one above the other.
+fn project() -> Project {
+    let text = "public class Main {\n  static int count;\n  public static void main(String[] a) {\n    \
+                Thread t = new Thread(() -> count++);\n    t.start();\n  }\n}\n\
+                class Above { }\nclass Below extends Above { }\n";
+    Project::new("Main.java", text)
 }
 
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unsnarl"));
-    command.arg("inspect").args(arguments);
-    command
+    crate::support::command("inspect", arguments)
 }
 
 fn run(arguments: &[&str]) -> Outcome {
-    let output = command(arguments).output().unwrap();
-    Outcome {
-        status: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        messages: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
-/// The lines of standard error that are not notes; each problem must have one.
-fn messages(outcome: &Outcome) -> Vec<&str> {
-    outcome.messages.lines().filter(|line| !line.contains(": note:")).collect()
+    crate::support::run("inspect", arguments)
 }
 
 #[test]
 fn the_summary_has_what_it_promises() {
-    let project = Project::new();
+    let project = project();
     let outcome = run(&[text(&project.classes()), "--format", "json"]);
     assert_eq!((outcome.status, outcome.messages.as_str()), (0, ""));
     let summary: Value = serde_json::from_str(&outcome.out).unwrap();
@@ -100,9 +48,9 @@ fn the_summary_has_what_it_promises() {
 
 #[test]
 fn every_view_has_its_forms_and_says_the_same_twice() {
-    let project = Project::new();
+    let project = project();
     let classes = project.classes();
-    for what in ["summary", "classes", "ssa", "callgraph", "threads"] {
+    for what in ["summary", "classes", "ssa", "callgraph", "threads", "heap"] {
         for format in ["text", "json", "dot"] {
             let arguments = [text(&classes), "--what", what, "--format", format];
             let outcome = run(&arguments);
@@ -130,15 +78,16 @@ fn every_view_has_its_forms_and_says_the_same_twice() {
 
 #[test]
 fn threads_are_shown_with_place_and_code() {
-    let project = Project::new();
+    let project = project();
     let outcome = run(&[text(&project.classes()), "--what", "threads"]);
-    let expected = "thread started by Main.main (Main.java:5)\n    runs Main.lambda$main$0()\n";
+    let expected = "thread started by Main.main (Main.java:5)\n    runs Main.lambda$main$0()\n    \
+                    is thread at Main.java:5: one thread\n";
     assert_eq!(outcome.out, expected);
 }
 
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
-    let project = Project::new();
+    let project = project();
     let jdk = project.classes();
     let mut child = command(&[text(&jdk), "--what", "ssa"])
         .stdout(Stdio::piped())
@@ -153,7 +102,7 @@ fn a_reader_that_leaves_early_is_no_error() {
 
 #[test]
 fn a_truncated_class_is_named_and_the_rest_is_read() {
-    let project = Project::new();
+    let project = project();
     let whole = std::fs::read(project.classes().join("Main.class")).unwrap();
     let cut = project.write("Cut.class", &whole[..whole.len() / 2]);
     let alone = run(&[text(&cut)]);
@@ -173,7 +122,7 @@ fn a_truncated_class_is_named_and_the_rest_is_read() {
 
 #[test]
 fn things_that_are_not_there_or_not_what_they_seem() {
-    let project = Project::new();
+    let project = project();
     let classes = project.classes();
     let text_jar = project.write("text.jar", b"not a jar at all\n");
     let empty = project.folder.path().join("empty");
@@ -197,7 +146,7 @@ fn things_that_are_not_there_or_not_what_they_seem() {
 
 #[test]
 fn a_cyclic_hierarchy_is_cut_and_told() {
-    let project = Project::new();
+    let project = project();
     let source = project.write("Above.java", b"class Above extends Below { } class Below { }");
     let other = project.folder.path().join("other");
     compile(&source, &other);
@@ -209,7 +158,7 @@ fn a_cyclic_hierarchy_is_cut_and_told() {
 
 #[test]
 fn a_jar_with_a_broken_entry_loses_that_entry_alone() {
-    let project = Project::new();
+    let project = project();
     let jar = project.folder.path().join("app.jar");
     let tool = std::env::var_os("JAVA_HOME")
         .map(|home| Path::new(&home).join("bin/jar"))
@@ -239,7 +188,7 @@ fn a_jar_with_a_broken_entry_loses_that_entry_alone() {
 
 #[test]
 fn wishes_that_cannot_be_met_are_told() {
-    let project = Project::new();
+    let project = project();
     let classes = project.classes();
     let entry = run(&[text(&classes), "--entry", "no.such.method", "--format", "json"]);
     assert_eq!(entry.status, 0);

@@ -1,0 +1,62 @@
+//! The symbolic execution of the program that the arguments name, as `check`, `explain` and `inspect`
+//! need it.
+
+use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
+use unsnarl_program::heap::OriginKind;
+use unsnarl_symbolic::{Execution, Settings};
+
+use crate::progress::Phases;
+use crate::session::Session;
+
+/// Runs the program from its entry points; an error if there are none. What could not be followed
+/// becomes notes of the session.
+pub(crate) fn execute<'a>(
+    session: &mut Session<'a>,
+    phases: &mut Phases,
+) -> anyhow::Result<Execution<'a>> {
+    let entries = session.required_entry_points()?;
+    let settings = Settings { is_library: session.is_library() };
+    let models = session.models;
+    let mut progress = |what: &str| phases.enter(what);
+    let execution = Execution::run(&mut session.program, models, &entries, settings, &mut progress);
+    session.add_gaps(&execution.heap.gaps);
+    session.add_notes(execution.heap.widened.iter().cloned());
+    session.add_notes(execution.notes.iter().cloned());
+    if let Some(note) = no_thread_note(session, &execution) {
+        session.add_notes([note]);
+    }
+    Ok(execution)
+}
+
+/// Says why nothing can be found in a program that has one thread only, and where it could start
+/// others if something called that.
+fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Option<String> {
+    let is_alone = |kind: OriginKind| matches!(kind, OriginKind::Main | OriginKind::Init);
+    if execution.heap.origins.iter().any(|(_, origin)| !is_alone(origin.kind)) {
+        return None;
+    }
+    let reason = "the program starts no thread, so nothing can race";
+    // Whatever clients could call, taken as the beginning.
+    let program = &mut session.program;
+    let points = EntryPoints::find(program, session.models, &Entries::Library);
+    let graph = CallGraph::build(program, session.models, &points);
+    let starter = graph
+        .thread_starts()
+        .map(|(edge, _)| edge.caller)
+        .filter(|&caller| {
+            let class = session.program.methods()[caller].class;
+            session.is_input(class)
+        })
+        .map(|caller| session.program.method_text(caller))
+        .min();
+    Some(match starter {
+        Some(starter) => format!(
+            "{reason}: {starter} starts one, but no entry point reaches it (--entry names further \
+             entry points, --library takes every public method as called in parallel)"
+        ),
+        None => format!(
+            "{reason}: no statement that an entry point reaches starts one (--library takes every \
+             public method as called in parallel)"
+        ),
+    })
+}

@@ -1,0 +1,310 @@
+//! The program that the arguments name: opened, with its models, its entry points and what is to be
+//! said about it. Every command that looks at a program begins here.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use unsnarl_models::Models;
+use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints, Gaps};
+use unsnarl_program::path::{ClassPath, JdkChoice, Options, Role, Severity};
+use unsnarl_program::{ClassId, Failure, Program};
+
+use crate::args::ProgramArguments;
+use crate::near::nearest;
+use crate::output::Output;
+
+/// More messages of one kind than this are counted, not shown.
+const MOST_MESSAGES: usize = 20;
+
+/// Opens the class path that the arguments name; without inputs, that of the JDK alone.
+pub(crate) fn open(inputs: &[PathBuf], arguments: &ProgramArguments) -> anyhow::Result<ClassPath> {
+    let path = ClassPath::open(&Options {
+        inputs: inputs.to_vec(),
+        class_path: arguments.classpath(),
+        jdk: match &arguments.jdk {
+            Some(home) => JdkChoice::Home(home.clone()),
+            None => JdkChoice::from_environment(),
+        },
+        release: arguments.release,
+    });
+    if !path.entries().any(|entry| path.role(entry) == wanted_role(inputs)) {
+        let failures: Vec<String> = path
+            .problems()
+            .iter()
+            .filter(|problem| problem.severity == Severity::Failure)
+            .map(|problem| problem.error.to_string())
+            .collect();
+        match failures.is_empty() {
+            true => bail!("there is no class in the input"),
+            false => bail!("nothing to look at: {}", failures.join("; ")),
+        }
+    }
+    Ok(path)
+}
+
+/// The built-in models with those that the arguments add.
+pub(crate) fn models(arguments: &ProgramArguments) -> anyhow::Result<Models> {
+    let mut models = Models::builtin();
+    for file in &arguments.models {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+        models.extend(&name, &text)?;
+    }
+    Ok(models)
+}
+
+fn wanted_role(inputs: &[PathBuf]) -> Role {
+    if inputs.is_empty() { Role::Jdk } else { Role::Input }
+}
+
+/// The program, and what was found out about it on the way.
+pub(crate) struct Session<'a> {
+    inputs: &'a [PathBuf],
+    arguments: &'a ProgramArguments,
+    pub(crate) program: Program<'a>,
+    pub(crate) models: &'a Models,
+    /// When the work began.
+    pub(crate) started: Instant,
+    notes: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(
+        inputs: &'a [PathBuf],
+        arguments: &'a ProgramArguments,
+        path: &'a ClassPath,
+        models: &'a Models,
+    ) -> Self {
+        let (program, started) = (Program::new(path), Instant::now());
+        Self { inputs, arguments, program, models, started, notes: Vec::new() }
+    }
+
+    /// Whether clients call the program from outside.
+    pub(crate) fn is_library(&self) -> bool {
+        self.arguments.library
+    }
+
+    /// Whether a class is one of those that findings are about.
+    pub(crate) fn is_input(&self, class: ClassId) -> bool {
+        self.program.role(class) == Some(wanted_role(self.inputs))
+    }
+
+    /// The classes to look at: those of the input, or all of the JDK if there is none.
+    pub(crate) fn classes(&mut self) -> anyhow::Result<Vec<ClassId>> {
+        let path = self.program.path();
+        let wanted = wanted_role(self.inputs);
+        let mut classes = Vec::new();
+        for entry in path.entries().filter(|&entry| path.role(entry) == wanted) {
+            classes.extend(self.program.class_at(entry));
+        }
+        if classes.is_empty() {
+            let failures: Vec<String> = self.program.failures().iter().map(failure_text).collect();
+            bail!("no class could be read: {}", failures.join("; "));
+        }
+        Ok(classes)
+    }
+
+    /// Where execution begins, which may be nowhere. What is wrong with that becomes a note.
+    pub(crate) fn entry_points(&mut self) -> EntryPoints {
+        let entries = self.arguments.entries();
+        let points = EntryPoints::find(&mut self.program, self.models, &entries);
+        let unmatched = points.unmatched.iter();
+        self.add_notes(
+            unmatched.map(|pattern| format!("no method fits the entry point '{pattern}'")),
+        );
+        if points.methods.is_empty() && entries == Entries::Main && !self.inputs.is_empty() {
+            self.add_notes([format!("there is no main method to begin with: {ENTRY_ADVICE}")]);
+        }
+        points
+    }
+
+    /// Where execution begins, for a command that can do nothing without.
+    pub(crate) fn required_entry_points(&mut self) -> anyhow::Result<EntryPoints> {
+        let points = self.entry_points();
+        if !points.methods.is_empty() {
+            return Ok(points);
+        }
+        match self.arguments.entries() {
+            Entries::Patterns(patterns) => {
+                let names = self.method_names()?;
+                let names = names.iter().map(String::as_str);
+                let near: Vec<String> =
+                    patterns.iter().flat_map(|pattern| nearest(pattern, names.clone())).collect();
+                let near = match near.is_empty() {
+                    true => String::new(),
+                    false => format!("; near it are {}", near.join(", ")),
+                };
+                bail!(
+                    "no method of the input fits the entry point '{}'{near}",
+                    patterns.join("', '")
+                )
+            }
+            Entries::Library => {
+                bail!("there is no public method of a public class for clients to call")
+            }
+            Entries::Main => {
+                let mut names = self.method_names()?;
+                names.retain(|name| name.ends_with(".main"));
+                names.dedup();
+                let seen = match names.first() {
+                    Some(name) => {
+                        format!(" ({name} is not 'public static void main(String[])')")
+                    }
+                    None => String::new(),
+                };
+                let unread = match self.failures().first() {
+                    Some(failure) => {
+                        format!("; not everything was read: {}", failure_text(failure))
+                    }
+                    None => String::new(),
+                };
+                bail!("there is no main method to begin with{seen}: {ENTRY_ADVICE}{unread}")
+            }
+        }
+    }
+
+    /// The methods of the classes to look at, as `package.Class.method`, sorted.
+    fn method_names(&mut self) -> anyhow::Result<Vec<String>> {
+        let classes = self.classes()?;
+        let program = &self.program;
+        let mut names: Vec<String> = classes
+            .iter()
+            .flat_map(|&class| program.classes()[class].methods.iter())
+            .map(|&method| {
+                let method = &program.methods()[method];
+                format!("{}.{}", program.class_text(method.class), program.names.text(method.name))
+            })
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The call graph from the entry points that the arguments name.
+    pub(crate) fn call_graph(&mut self) -> CallGraph {
+        let points = self.entry_points();
+        let graph = CallGraph::build(&mut self.program, self.models, &points);
+        self.add_gaps(&graph.gaps);
+        graph
+    }
+
+    /// Notes what an analysis could not follow.
+    pub(crate) fn add_gaps(&mut self, gaps: &Gaps) {
+        self.add_notes(gap_notes(gaps));
+    }
+
+    /// Notes what a user should know about the result.
+    pub(crate) fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+
+    /// Everything that could not be read, with file and reason.
+    pub(crate) fn failures(&self) -> Vec<Failure> {
+        let opening = self.program.path().problems().iter();
+        opening
+            .filter(|problem| problem.severity == Severity::Failure)
+            .map(|problem| Failure {
+                place: problem.error.file.clone(),
+                reason: match problem.error.offset {
+                    Some(offset) => format!("at byte {offset}: {}", problem.error.reason),
+                    None => problem.error.reason.to_string(),
+                },
+            })
+            .chain(self.program.failures().iter().cloned())
+            .collect()
+    }
+
+    /// What the user should know about the result.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let path = self.program.path();
+        let mut notes: Vec<String> = path
+            .problems()
+            .iter()
+            .filter(|problem| problem.severity == Severity::Note)
+            .map(|problem| problem.error.to_string())
+            .collect();
+        notes.extend(self.program.notes());
+        notes.extend(self.notes.iter().cloned());
+        let missing = self.missing_classes();
+        if !missing.is_empty() {
+            let shown = missing.iter().take(MOST_MESSAGES).cloned().collect::<Vec<_>>().join(", ");
+            let more = match missing.len().saturating_sub(MOST_MESSAGES) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            notes.push(format!(
+                "classes that were not found, so that what they do is unknown (--classpath can name \
+                 where they are): {shown}{more}"
+            ));
+        }
+        notes
+    }
+
+    /// The names of the classes that were asked for and not found, sorted.
+    pub(crate) fn missing_classes(&self) -> Vec<String> {
+        let phantoms = self.program.phantoms();
+        let mut names: Vec<String> = phantoms.map(|class| self.program.class_text(class)).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Tells what could not be read, one message each.
+    pub(crate) fn report_failures(&self, output: &Output) {
+        let failures = self.failures();
+        for failure in failures.iter().take(MOST_MESSAGES) {
+            output.warn(&failure_text(failure));
+        }
+        if failures.len() > MOST_MESSAGES {
+            let more = failures.len() - MOST_MESSAGES;
+            output.warn(&format!("{more} more could not be read; --format json lists them all"));
+        }
+    }
+
+    /// Tells what could not be read, and to those who want to know more, the notes.
+    pub(crate) fn report_problems(&self, output: &Output) {
+        self.report_failures(output);
+        let newer = self.program.newer_versions();
+        if let Some(warning) = &newer {
+            output.warn(warning);
+        }
+        for note in self.notes().iter().filter(|note| Some(*note) != newer.as_ref()) {
+            output.detail(note);
+        }
+    }
+}
+
+/// What to do about a program that begins nowhere.
+const ENTRY_ADVICE: &str = "name one with --entry, or use --library for a library";
+
+/// File, place and reason in one line.
+pub(crate) fn failure_text(failure: &Failure) -> String {
+    format!("{}: {}", failure.place, failure.reason)
+}
+
+fn gap_notes(gaps: &Gaps) -> Vec<String> {
+    let Gaps {
+        unresolved_calls,
+        opaque_calls,
+        unknown_receivers,
+        unknown_reflection,
+        dynamic_calls,
+    } = *gaps;
+    let note = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    [
+        note(unresolved_calls, "calls lead to methods that were not found"),
+        note(
+            opaque_calls,
+            "calls lead into natives or opaque packages; what those lock or start is not seen",
+        ),
+        note(unknown_receivers, "calls are made on objects that come out of such code"),
+        note(unknown_reflection, "reflective calls or allocations have a class that is not known"),
+        note(dynamic_calls, "dynamic calls have a bootstrap method that is not understood"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

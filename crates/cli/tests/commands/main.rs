@@ -1,0 +1,8 @@
+//! The commands as their users run them.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod check;
+mod inspect;
+mod pages;
+mod support;

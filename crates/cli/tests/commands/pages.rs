@@ -1,0 +1,68 @@
+//! The pages for users show what really comes out. Run with `UNSNARL_BLESS=1` to write it anew.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::{Project, run, text};
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
+}
+
+/// Where the first block of a language is in a page.
+fn block(page: &str, language: &str) -> Range<usize> {
+    let fence = format!("\n```{language}\n");
+    let start = page.find(&fence).expect("the page has such a block") + fence.len();
+    // An empty block ends where it begins.
+    let end = page[start - 1..].find("\n```").expect("the block ends") + start;
+    start..end
+}
+
+#[test]
+fn the_manual_of_check_shows_real_reports() {
+    let path = page("docs/check.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let project = Project::new("Hits.java", &page[block(&page, "java")]);
+    let classes = project.classes();
+    let (text_report, json) =
+        (run("check", &[text(&classes)]), run("check", &[text(&classes), "--format", "json"]));
+    assert_eq!((text_report.status, json.status), (1, 1));
+    if std::env::var_os("UNSNARL_BLESS").is_some() {
+        page.replace_range(block(&page, "text"), &text_report.out);
+        page.replace_range(block(&page, "json"), &json.out);
+        std::fs::write(&path, &page).unwrap();
+    }
+    let advice = "docs/check.md is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl";
+    assert_eq!(page[block(&page, "text")], text_report.out, "{advice}");
+    let shown: Value = serde_json::from_str(&page[block(&page, "json")]).expect(advice);
+    let real: Value = serde_json::from_str(&json.out).unwrap();
+    for member in ["schema", "tool", "findings", "notes"] {
+        assert_eq!(shown[member], real[member], "{member}: {advice}");
+    }
+    // Counts depend on the JDK, times on the machine.
+    let names = |report: &Value| -> Vec<String> {
+        report["stats"].as_object().unwrap().keys().cloned().collect()
+    };
+    assert_eq!(names(&shown), names(&real), "{advice}");
+}
+
+/// The README shows how the demonstration begins.
+#[test]
+fn the_read_me_shows_a_real_demonstration() {
+    let path = page("README.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let command = "$ ./unsnarl demo\n";
+    let start = page.find(command).expect("the demonstration is shown") + command.len();
+    let shown = start..page[start..].find("…\n```").expect("it is cut short") + start;
+    let demo = run("demo", &[]).out;
+    let first = &demo[..demo.find("== catalog").expect("the second example follows the first")];
+    if std::env::var_os("UNSNARL_BLESS").is_some() {
+        page.replace_range(shown, first);
+        std::fs::write(&path, &page).unwrap();
+        return;
+    }
+    let advice = "README.md is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl";
+    assert_eq!(&page[shown], first, "{advice}");
+}
