@@ -293,16 +293,37 @@ fn gap_notes(gaps: &Gaps) -> Vec<String> {
         unknown_reflection,
         dynamic_calls,
     } = *gaps;
-    let note = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let note = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
     [
-        note(unresolved_calls, "calls lead to methods that were not found"),
+        note(
+            unresolved_calls,
+            "call leads to a method that was not found",
+            "calls lead to methods that were not found",
+        ),
         note(
             opaque_calls,
+            "call leads into a native or an opaque package; what that locks or starts is not seen",
             "calls lead into natives or opaque packages; what those lock or start is not seen",
         ),
-        note(unknown_receivers, "calls are made on objects that come out of such code"),
-        note(unknown_reflection, "reflective calls or allocations have a class that is not known"),
-        note(dynamic_calls, "dynamic calls have a bootstrap method that is not understood"),
+        note(
+            unknown_receivers,
+            "call is made on an object that comes out of such code",
+            "calls are made on objects that come out of such code",
+        ),
+        note(
+            unknown_reflection,
+            "reflective call or allocation has a class that is not known",
+            "reflective calls or allocations have a class that is not known",
+        ),
+        note(
+            dynamic_calls,
+            "dynamic call has a bootstrap method that is not understood",
+            "dynamic calls have a bootstrap method that is not understood",
+        ),
     ]
     .into_iter()
     .flatten()
