@@ -6,7 +6,7 @@ use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{Call, EdgeKind};
 
 use crate::access::value_of;
-use crate::execute::{Binding, Entry, Executor, Exit, Frame};
+use crate::execute::{Binding, Entry, Executor, Exit, Frame, join_into};
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Lock, State, unite};
 use crate::threads::is_followed;
@@ -43,12 +43,12 @@ impl Executor<'_, '_> {
         }
         let before = state.clone();
         let mut after: Option<State> = None;
+        let mut callbacks: Option<State> = None;
         for &call in models {
             let mut state = before.clone();
-            self.apply_model(frame, id, call, &mut state);
+            self.apply_model(frame, id, call, &mut callbacks, &mut state);
             join_into(&mut after, state);
         }
-        // Callbacks happen any number of times, after what the model says.
         let mut is_entered = false;
         for call in calls.iter().filter(|call| call.kind != EdgeKind::Callback) {
             if !is_followed(heap, frame.instance, call.callee, call.kind) {
@@ -65,8 +65,14 @@ impl Executor<'_, '_> {
         for call in calls.iter().filter(|call| call.kind == EdgeKind::Callback) {
             if is_followed(heap, frame.instance, call.callee, call.kind) {
                 let values = self.callback_arguments(frame, id, call);
-                let before = after.clone().unwrap_or_else(|| before.clone());
-                if let Some(state) = self.call(frame, id, call, values, None, &before) {
+                // A callback happens any number of times, also never.
+                let before = callbacks.as_ref().unwrap_or(&before);
+                if let Some(mut state) = self.call(frame, id, call, values, None, before) {
+                    if let Some(after) = &after {
+                        for joined in &after.joined {
+                            state.add_joined(*joined);
+                        }
+                    }
                     join_into(&mut after, state);
                 }
             }
@@ -327,14 +333,5 @@ impl Executor<'_, '_> {
             }
             Root::Value(_) => None,
         }
-    }
-}
-
-fn join_into(to: &mut Option<State>, state: State) {
-    match to {
-        Some(known) => {
-            known.join(&state);
-        }
-        None => *to = Some(state),
     }
 }

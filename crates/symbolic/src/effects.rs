@@ -2,11 +2,11 @@
 
 use unsnarl_models::{Blocking, Effect, Outcome, Place, StartKind};
 use unsnarl_program::body::{StatementId, Value};
-use unsnarl_program::heap::{ModelCall, ObjectId, OriginId};
+use unsnarl_program::heap::{ModelCall, ObjectId, OriginId, OriginKind};
 
 use crate::access::{is_unconditional, value_of, variables};
 use crate::event::{Accessed, PathStep};
-use crate::execute::{Executor, Frame};
+use crate::execute::{Executor, Frame, join_into};
 use crate::path::{Path, Root};
 use crate::state::{Channel, Joined, State, unite};
 use crate::transfer::Test;
@@ -18,13 +18,16 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
+        callbacks: &mut Option<State>,
         state: &mut State,
     ) {
+        let already = state.started.clone();
         let returns_new = call.model.effects.iter().all(
             |effect| !matches!(effect, Effect::Return(place) if !matches!(place, Place::New(_))),
         );
         for effect in &call.model.effects {
             match effect {
+                Effect::Call(_) => join_into(callbacks, state.clone()),
                 Effect::Acquire { lock, mode, when, .. } => {
                     if is_unconditional(when) {
                         let (path, objects) = self.lock(frame, id, call, lock);
@@ -54,6 +57,7 @@ impl<'m> Executor<'_, 'm> {
                 }
                 Effect::Join { group, when, .. } if is_unconditional(when) => {
                     self.join_group(frame, id, call, group, state);
+                    self.join_own(frame, id, call, group, state);
                 }
                 Effect::Flow { from, to } | Effect::Copy { from, to } => {
                     self.flow_into(frame, id, call, from, to, state);
@@ -64,6 +68,33 @@ impl<'m> Executor<'_, 'm> {
                     }
                 }
                 _ => {}
+            }
+        }
+        // Callbacks run beside what the same call starts.
+        if let Some(callbacks) = callbacks {
+            for thread in state.started.iter().filter(|thread| !already.contains(thread)) {
+                callbacks.add_started(*thread);
+            }
+        }
+    }
+
+    /// A call that waits for all that it started itself.
+    fn join_own(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        group: &Place,
+        state: &mut State,
+    ) {
+        let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
+        for &thread in threads {
+            if let Some(start) = self.heap.origins[thread].start
+                && start.method == call.method
+                && let Effect::Start { groups, .. } = start.effect
+                && groups.contains(group)
+            {
+                state.add_joined(Joined { thread, is_assumed: false });
             }
         }
     }
@@ -192,6 +223,9 @@ impl<'m> Executor<'_, 'm> {
         for &thread in threads {
             let start = self.heap.origins[thread].start;
             if start.is_none_or(|start| start.method == call.method && start.effect == effect) {
+                if self.is_final {
+                    self.note_start(thread, state);
+                }
                 state.add_started(thread);
                 if self.is_final && !self.is_private_start(frame, id, call, thread, state) {
                     self.seen_receivers.insert(thread);
@@ -259,6 +293,11 @@ impl<'m> Executor<'_, 'm> {
 
     /// Whether a join of one of these objects waits for all instances of a thread.
     fn joins_all(&self, thread: OriginId, objects: &[ObjectId]) -> bool {
+        // The workers of a stream end with it, whatever else their pool does.
+        let kind = self.heap.origins[thread].kind;
+        if kind == OriginKind::Started(StartKind::ParallelStream) {
+            return true;
+        }
         let &[object] = objects else { return false };
         let is_only = self.threads.groups[thread].iter().any(|group| **group == [object]);
         let is_sure = self.threads.unique_objects.contains(object)

@@ -55,6 +55,8 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) is_final: bool,
     /// Threads that were once started on an object that others could see.
     pub(crate) seen_receivers: EntitySet<OriginId>,
+    /// What its starter knows when a thread is started.
+    pub(crate) at_start: FxHashMap<OriginId, State>,
     /// The threads that may send a signal; sorted.
     pub(crate) senders: FxHashMap<ChannelId, Vec<OriginId>>,
 }
@@ -151,6 +153,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             roots: Vec::new(),
             is_final: false,
             seen_receivers: EntitySet::new(),
+            at_start: FxHashMap::default(),
             senders: FxHashMap::default(),
         }
     }
@@ -188,6 +191,23 @@ impl<'e, 'm> Executor<'e, 'm> {
             }
         }
         ends.into_iter().map(|(origin, state)| (origin, state.joined)).collect()
+    }
+
+    /// A thread is about to be started.
+    pub(crate) fn note_start(&mut self, thread: OriginId, state: &State) {
+        let state = State {
+            started: state.started.clone(),
+            joined: state.joined.clone(),
+            ..State::default()
+        };
+        match self.at_start.get_mut(&thread) {
+            Some(known) => {
+                known.join(&state);
+            }
+            None => {
+                self.at_start.insert(thread, state);
+            }
+        }
     }
 
     /// The thread that runs a frame sends a signal.
@@ -377,14 +397,14 @@ impl<'e, 'm> Executor<'e, 'm> {
             for (id, statement) in body.block_statements(block) {
                 let may_throw = has_handlers && statement.operation.can_throw();
                 if may_throw {
-                    join_into(&mut thrown, &state);
+                    join_into(&mut thrown, state.clone());
                 }
                 is_alive = self.transfer(frame, id, &mut state);
                 if !is_alive {
                     break;
                 }
                 if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
-                    join_into(&mut thrown, &state);
+                    join_into(&mut thrown, state.clone());
                 }
             }
             if let Some(thrown) = thrown {
@@ -582,11 +602,11 @@ fn bound<'b>(
     path.clone()
 }
 
-fn join_into(to: &mut Option<State>, state: &State) {
+pub(crate) fn join_into(to: &mut Option<State>, state: State) {
     match to {
         Some(known) => {
-            known.join(state);
+            known.join(&state);
         }
-        None => *to = Some(state.clone()),
+        None => *to = Some(state),
     }
 }

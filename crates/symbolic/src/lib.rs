@@ -37,7 +37,7 @@ use execute::Executor;
 use hosts::Hosts;
 use method::Methods;
 use sharing::SharingFacts;
-use state::{Channel, ChannelId, Joined};
+use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
 
 /// What the symbolic execution found out.
@@ -59,6 +59,8 @@ pub struct Execution<'m> {
     senders: FxHashMap<ChannelId, Vec<OriginId>>,
     /// The threads that have ended when a thread ends.
     ends: FxHashMap<OriginId, SmallVec<[Joined; 2]>>,
+    /// What its starter knows when a thread is started.
+    at_start: FxHashMap<OriginId, State>,
     /// Threads whose first object may belong to others as well.
     seen_receivers: EntitySet<OriginId>,
     contexts: PrimaryMap<ContextId, CalledFrom>,
@@ -112,6 +114,7 @@ impl<'m> Execution<'m> {
         }
         let ends = executor.ends();
         let senders = std::mem::take(&mut executor.senders);
+        let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
         let contexts = executor
@@ -131,6 +134,7 @@ impl<'m> Execution<'m> {
             channels,
             senders,
             ends,
+            at_start,
             seen_receivers,
             contexts,
         }

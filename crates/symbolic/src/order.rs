@@ -8,6 +8,7 @@ use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 use crate::Execution;
 use crate::emit::Time;
 use crate::event::{CommonGuard, Event, EventId, Guard, Order, Sharing};
+use crate::state::Joined;
 
 impl Execution<'_> {
     pub(crate) fn find_order(
@@ -80,8 +81,11 @@ impl Execution<'_> {
         let (thread, own) = (self.events[early].thread, self.events[late].thread);
         let time = self.time(late);
         if self.is_unique_thread(own)
-            && let Some(is_assumed) = self.has_ended(time, own, thread, 0)
+            && let Some(is_assumed) = self.has_ended(&time.joined, own, thread, 0)
         {
+            return Some(is_assumed);
+        }
+        if let Some(is_assumed) = self.ended_before_start(thread, own, 0) {
             return Some(is_assumed);
         }
         // A thread object that was joined belongs to whoever joined it.
@@ -93,9 +97,33 @@ impl Execution<'_> {
         is_own.then_some(false)
     }
 
+    /// Whether all instances of one thread have ended when another is started, and none is started
+    /// after that.
+    fn ended_before_start(&self, early: OriginId, late: OriginId, depth: u8) -> Option<bool> {
+        let starters = self.threads.starters(&self.heap, late);
+        let &[starter] = &starters[..] else { return None };
+        if !self.is_unique_thread(starter) || depth > 8 {
+            return None;
+        }
+        // If each instance ends before the next is started it does not matter that there are more.
+        let is_late_before =
+            early != late && self.at_start.get(&early).is_none_or(|at| at.started.contains(&late));
+        let here = match self.at_start.get(&late) {
+            Some(at) if !is_late_before => self.has_ended(&at.joined, starter, early, 0),
+            _ => None,
+        };
+        here.or_else(|| self.ended_before_start(early, starter, depth + 1))
+    }
+
     /// Whether all instances of a thread have ended for the thread `own`; if so, whether that is
     /// assumed only.
-    fn has_ended(&self, time: &Time, own: OriginId, thread: OriginId, depth: u8) -> Option<bool> {
+    fn has_ended(
+        &self,
+        joined: &[Joined],
+        own: OriginId,
+        thread: OriginId,
+        depth: u8,
+    ) -> Option<bool> {
         let starters = self.threads.starters(&self.heap, thread);
         if starters.is_empty() {
             return None;
@@ -103,7 +131,7 @@ impl Execution<'_> {
         let mut is_assumed = false;
         for starter in starters {
             if starter == own {
-                let joined = time.joined.iter().find(|joined| joined.thread == thread)?;
+                let joined = joined.iter().find(|joined| joined.thread == thread)?;
                 is_assumed |= joined.is_assumed;
                 continue;
             }
@@ -112,11 +140,11 @@ impl Execution<'_> {
                 return None;
             }
             if starter != thread {
-                is_assumed |= self.has_ended(time, own, starter, depth + 1)?;
+                is_assumed |= self.has_ended(joined, own, starter, depth + 1)?;
             }
-            let joined = self.ends.get(&starter)?;
-            let joined = joined.iter().find(|joined| joined.thread == thread)?;
-            is_assumed |= joined.is_assumed;
+            let ended = self.ends.get(&starter)?;
+            let ended = ended.iter().find(|ended| ended.thread == thread)?;
+            is_assumed |= ended.is_assumed;
         }
         Some(is_assumed)
     }

@@ -7,7 +7,7 @@ use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
 use unsnarl_models::{Effect, Place};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId};
-use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind};
+use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
 
 use crate::access::accesses;
 use crate::event::Sharing;
@@ -20,7 +20,12 @@ use crate::threads::{Threads, is_followed};
 pub(crate) struct SharingFacts {
     /// The threads that access an object, class initializers aside; sorted.
     accessors: SecondaryMap<ObjectId, SmallVec<[OriginId; 2]>>,
+    /// The threads that access an object or hand it to a library method; sorted.
+    touched: SecondaryMap<ObjectId, SmallVec<[OriginId; 2]>>,
     sharing: Vec<Sharing>,
+    private: EntitySet<ObjectId>,
+    /// Objects that never leave an instance of the thread that makes them.
+    confined: FxHashSet<(OriginId, ObjectId)>,
     /// Which thread obtains a reference to an object other than by a call or by making it.
     pub(crate) loaded: FxHashSet<(OriginId, ObjectId)>,
     /// The objects that an object refers to; sorted.
@@ -37,8 +42,12 @@ impl SharingFacts {
         threads: &Threads,
     ) -> Self {
         let mut facts = Self::default();
-        for (from, _, to) in heap.references() {
-            facts.referred[from].extend_from_slice(to);
+        // The copies of a thread-local are not seen by other threads.
+        let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
+        for (from, variable, to) in heap.references() {
+            if Some(variable) != per_thread {
+                facts.referred[from].extend_from_slice(to);
+            }
         }
         for id in heap.objects.keys() {
             if !facts.referred[id].is_empty() {
@@ -66,6 +75,12 @@ impl SharingFacts {
         self.sharing(object) != Sharing::OneThread
     }
 
+    /// Whether what is stored in an object is seen by one thread only: a thread that nobody else
+    /// shares the object with, or one that makes it and never lets go of it.
+    pub(crate) fn is_private(&self, object: ObjectId) -> bool {
+        self.private.contains(object)
+    }
+
     /// Who accesses what, and who loads what.
     fn collect(
         &mut self,
@@ -81,8 +96,28 @@ impl SharingFacts {
                 for access in accesses(program, heap, method, id, statement) {
                     for object in access.objects {
                         unite(&mut self.accessors[object], &[origin]);
+                        unite(&mut self.touched[object], &[origin]);
                     }
                 }
+            }
+            match &data.operation {
+                Operation::PutField { object, .. } => {
+                    for &object in heap.points_to(id, *object) {
+                        unite(&mut self.touched[object], &[origin]);
+                    }
+                }
+                Operation::Invoke { arguments, .. }
+                | Operation::InvokeDynamic { arguments, .. }
+                    if heap.calls_at(id, statement).is_empty()
+                        || !heap.models_at(id, statement).is_empty() =>
+                {
+                    for &argument in arguments.iter().chain(&data.result) {
+                        for &object in heap.points_to(id, argument) {
+                            unite(&mut self.touched[object], &[origin]);
+                        }
+                    }
+                }
+                _ => {}
             }
             let is_load = match data.operation {
                 Operation::GetField { .. }
@@ -117,17 +152,23 @@ impl SharingFacts {
         for origin in candidates {
             self.confine(heap, origin);
         }
+        for object in heap.objects.keys() {
+            let is_private = match self.touched[object][..] {
+                [] => true,
+                [one] if threads.unique.contains(one) => true,
+                [one] => self.confined.contains(&(one, object)),
+                _ => false,
+            };
+            if is_private {
+                self.private.insert(object);
+            }
+        }
     }
 
-    /// The thread that makes an object and is the only one to access it, without being unique.
+    /// The thread that makes an object and is the only one to touch it, without being unique.
     fn candidate(&self, heap: &Heap<'_>, object: ObjectId) -> Option<OriginId> {
-        match self.accessors[object][..] {
-            [one]
-                if self.sharing[object.index()] == Sharing::Shared
-                    && heap.objects[object].origin == Some(one) =>
-            {
-                Some(one)
-            }
+        match self.touched[object][..] {
+            [one] if heap.objects[object].origin == Some(one) => Some(one),
             _ => None,
         }
     }
@@ -158,6 +199,7 @@ impl SharingFacts {
         for object in heap.objects.keys() {
             if !reached.contains(object) && self.candidate(heap, object) == Some(origin) {
                 self.sharing[object.index()] = Sharing::OneThread;
+                self.confined.insert((origin, object));
             }
         }
     }
@@ -200,13 +242,14 @@ impl SharingFacts {
         statement: StatementId,
     ) -> bool {
         let any_shared = |objects: &[ObjectId]| objects.iter().any(|&o| self.is_shared(o));
+        let any_seen = |objects: &[ObjectId]| objects.iter().any(|&o| !self.is_private(o));
         let data = &method.body.statements[statement];
         match data.operation {
             Operation::MonitorEnter(_) | Operation::MonitorExit(_) => return true,
             Operation::PutStatic { .. } => return true,
-            Operation::PutField { object, .. } => return any_shared(heap.points_to(id, object)),
+            Operation::PutField { object, .. } => return any_seen(heap.points_to(id, object)),
             Operation::New(_) | Operation::NewArray { .. } => {
-                return data.result.is_some_and(|made| any_shared(heap.points_to(id, made)));
+                return data.result.is_some_and(|made| any_seen(heap.points_to(id, made)));
             }
             _ => {}
         }
@@ -227,7 +270,7 @@ impl SharingFacts {
                         Place::Slot(holder, _)
                         | Place::Element(holder)
                         | Place::Variable { object: holder, .. } => {
-                            any_shared(&heap.resolve(program, id, statement, call, holder))
+                            any_seen(&heap.resolve(program, id, statement, call, holder))
                         }
                         Place::Static { .. } => true,
                         _ => false,

@@ -99,7 +99,7 @@ impl Executor<'_, '_> {
     pub(crate) fn make(&mut self, frame: &Frame, result: Value, state: &mut State) {
         let objects = self.points_to(frame, result);
         // Who is never seen by others needs no watching.
-        if self.sets[objects].iter().any(|&object| self.sharing.is_shared(object)) {
+        if self.sets[objects].iter().any(|&object| !self.sharing.is_private(object)) {
             state.add_fresh(Fresh { path: Path::root(Root::Value(result)), objects });
         }
     }
@@ -166,7 +166,7 @@ impl Executor<'_, '_> {
             }
             return;
         }
-        let is_private = !objects.is_empty() && !objects.iter().any(|&o| self.sharing.is_shared(o));
+        let is_private = !objects.is_empty() && objects.iter().all(|&o| self.sharing.is_private(o));
         if !is_private {
             match value {
                 Some(value) => self.escape_value(frame, value, state),

@@ -26,31 +26,70 @@ struct Analysed<'p, 'm> {
     execution: Execution<'m>,
 }
 
-/// Compiles the classes of one source file and runs its `Main.main`.
-fn analyse(source: &str, look: impl FnOnce(&Analysed<'_, '_>)) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let file = folder.path().join("Main.java");
-    std::fs::write(&file, source).expect("a source file");
-    let output = Command::new(format!("{JDK}/bin/javac"))
-        .args(["-nowarn", "-Xlint:none", "-proc:none", "-g", "-d"])
-        .arg(folder.path())
-        .arg(&file)
-        .output()
-        .expect("javac");
+/// A program and what must hold of it.
+struct Case {
+    name: &'static str,
+    source: String,
+    variable: Option<&'static str>,
+    check: Box<dyn Fn(&Analysed<'_, '_>) -> bool + Send + Sync>,
+}
+
+impl Case {
+    fn new(
+        name: &'static str,
+        source: String,
+        check: impl Fn(&Analysed<'_, '_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, source, variable: None, check: Box::new(check) }
+    }
+
+    /// The variable to tell about when the check fails.
+    fn about(self, variable: &'static str) -> Self {
+        Self { variable: Some(variable), ..self }
+    }
+}
+
+/// Compiles all programs at once, each in a package of its own, and looks at each. `CASE` in the
+/// environment chooses those whose names contain it.
+#[test]
+fn programs() {
+    let chosen = std::env::var("CASE").unwrap_or_default();
+    let cases = [races::cases(), locks::cases(), order::cases()].into_iter().flatten();
+    let cases: Vec<Case> = cases.filter(|case| case.name.contains(&chosen)).collect();
+    let sources = tempfile::tempdir().expect("a temporary folder");
+    let classes = tempfile::tempdir().expect("a temporary folder");
+    let mut command = Command::new(format!("{JDK}/bin/javac"));
+    command.args(["-nowarn", "-Xlint:none", "-proc:none", "-g", "-d"]).arg(classes.path());
+    for case in &cases {
+        let folder = sources.path().join(case.name);
+        std::fs::create_dir(&folder).expect("a folder");
+        let file = folder.join("Main.java");
+        std::fs::write(&file, format!("package {};{}", case.name, case.source)).expect("a file");
+        command.arg(&file);
+    }
+    let output = command.output().expect("javac");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let path = ClassPath::open(&Options {
-        inputs: vec![folder.path().to_owned()],
+        inputs: vec![classes.path().to_owned()],
         class_path: Vec::new(),
         jdk: JdkChoice::Home(PathBuf::from(JDK)),
         release: None,
     });
     let models = Models::builtin();
-    let mut program = Program::new(&path);
-    let main = Entries::Patterns(vec!["Main.main".to_owned()]);
-    let entries = EntryPoints::find(&mut program, &models, &main);
-    let execution =
-        Execution::run(&mut program, &models, &entries, Settings::default(), &mut |_| {});
-    look(&Analysed { program, execution });
+    let mut problems = Vec::new();
+    for case in &cases {
+        let mut program = Program::new(&path);
+        let main = Entries::Patterns(vec![format!("{}.Main.main", case.name)]);
+        let entries = EntryPoints::find(&mut program, &models, &main);
+        let execution =
+            Execution::run(&mut program, &models, &entries, Settings::default(), &mut |_| {});
+        let analysed = Analysed { program, execution };
+        if !(case.check)(&analysed) {
+            let known = case.variable.map(|variable| analysed.describe(variable));
+            problems.push(format!("{}: {}\n{known:#?}", case.name, case.source));
+        }
+    }
+    assert!(problems.is_empty(), "{} of {}\n{}", problems.len(), cases.len(), problems.join("\n"));
 }
 
 impl Analysed<'_, '_> {
@@ -124,6 +163,10 @@ impl Analysed<'_, '_> {
         lines.sort_unstable();
         lines.dedup();
         lines
+    }
+
+    fn is_safe(&self, variable: &str) -> bool {
+        self.conflicts(variable).is_empty()
     }
 
     fn is_ordered_by(&self, variable: &str, order: Order) -> bool {

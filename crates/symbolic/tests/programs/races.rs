@@ -2,10 +2,18 @@
 
 use unsnarl_symbolic::Order;
 
-use crate::analyse;
+use crate::Case;
 
-#[test]
-fn an_unguarded_counter_conflicts() {
+pub(crate) fn cases() -> Vec<Case> {
+    vec![
+        an_unguarded_counter_conflicts(),
+        start_and_join_order(),
+        monitors_exclude(),
+        the_dining_philosophers_are_safe(),
+    ]
+}
+
+fn an_unguarded_counter_conflicts() -> Case {
     let source = "
 class Main {
     static int count;
@@ -16,15 +24,15 @@ class Main {
     }
 }
 ";
-    analyse(source, |a| {
+    Case::new("an_unguarded_counter_conflicts", source.to_owned(), |a| {
         assert_eq!(a.conflicts("count"), [(5, 7)]);
         assert_eq!(a.thread_names()[0], "main");
         assert!(a.thread_names().contains(&"thread at Main.java:6".to_owned()));
-    });
+        true
+    })
 }
 
-#[test]
-fn start_and_join_order() {
+fn start_and_join_order() -> Case {
     let source = "
 class Main {
     static int count;
@@ -37,15 +45,15 @@ class Main {
     }
 }
 ";
-    analyse(source, |a| {
+    Case::new("start_and_join_order", source.to_owned(), |a| {
         assert_eq!(a.conflicts("count"), []);
         assert!(a.is_ordered_by("count", Order::Start));
         assert!(a.is_ordered_by("count", Order::Join { is_assumed: false }));
-    });
+        true
+    })
 }
 
-#[test]
-fn monitors_exclude() {
+fn monitors_exclude() -> Case {
     let source = "
 class Counter {
     private int value;
@@ -64,14 +72,14 @@ class Main {
     }
 }
 ";
-    analyse(source, |a| {
+    Case::new("monitors_exclude", source.to_owned(), |a| {
         assert_eq!(a.conflicts("value"), []);
         assert_eq!(a.conflicts("other"), [(7, 7)]);
-    });
+        true
+    })
 }
 
-#[test]
-fn the_dining_philosophers_are_safe() {
+fn the_dining_philosophers_are_safe() -> Case {
     let source = "
 class Table {
     final boolean forks[];
@@ -128,7 +136,7 @@ class Main {
     }
 }
 ";
-    analyse(source, |a| {
+    Case::new("the_dining_philosophers_are_safe", source.to_owned(), |a| {
         assert_eq!(a.conflicts("numSnacks"), []);
         assert_eq!(a.conflicts("[]"), []);
         assert_eq!(a.conflicts("snacksEaten"), []);
@@ -136,5 +144,6 @@ class Main {
         assert!(a.is_ordered_by("snacksEaten", Order::Encapsulated));
         assert!(a.is_ordered_by("snacksEaten", Order::Join { is_assumed: false }));
         assert!(a.thread_names().contains(&"Philo".to_owned()));
-    });
+        true
+    })
 }
