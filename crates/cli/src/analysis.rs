@@ -54,9 +54,15 @@ fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Optio
             "{reason}: {starter} starts one, but no entry point reaches it (--entry names further \
              entry points, --library takes every public method as called in parallel)"
         ),
-        None => format!(
-            "{reason}: no statement that an entry point reaches starts one (--library takes every \
-             public method as called in parallel)"
-        ),
+        None => {
+            let unknown = match session.program.phantoms().next() {
+                Some(_) => ", unless a class that was not found does",
+                None => "",
+            };
+            format!(
+                "{reason}: no statement that an entry point reaches starts one{unknown} (--library \
+                 takes every public method as called in parallel)"
+            )
+        }
     })
 }

@@ -176,6 +176,7 @@ fn classes_that_are_missing_are_named() {
     let report = report(&outcome);
     has_note(&report, "Gone");
     has_note(&report, "classes that were not found");
+    has_note(&report, "starts one, unless a class that was not found does");
     has_note(&report, "--classpath");
 }
 
