@@ -4,6 +4,8 @@
 //! cargo run --release -p unsnarl-bench                      everything
 //! cargo run --release -p unsnarl-bench -- classes           the classes of the JDK
 //! cargo run --release -p unsnarl-bench -- callgraph A.jar…  call graphs, by default of Debian's jars
+//! cargo run --release -p unsnarl-bench -- check A.jar…      `unsnarl check`, by default on the programs
+//!                                                           in `programs` and on Debian's jars
 //! ```
 //!
 //! Every figure is the best of several runs in one process, memory is measured in a process of its
@@ -12,6 +14,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark is a program that prints")]
 
 mod callgraph;
+mod check;
 mod classes;
 mod measure;
 
@@ -24,9 +27,12 @@ fn main() -> ExitCode {
         [] => classes::run().and_then(|()| callgraph::run(&[])),
         ["classes"] => classes::run(),
         ["callgraph", jars @ ..] => callgraph::run(jars),
+        ["check", jars @ ..] => check::run(jars),
         // Run by ourselves, for a fresh process.
         ["memory", count] => classes::print_memory(count),
-        _ => Err("usage: unsnarl-bench [classes | callgraph JAR…]".to_owned()),
+        _ => {
+            Err("usage: unsnarl-bench [classes | callgraph JAR… | check [JAR[=ENTRY]]…]".to_owned())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

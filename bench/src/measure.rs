@@ -1,6 +1,8 @@
 //! Time and memory.
 
-use std::time::Instant;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// The shortest time, in seconds, that `work` takes in three runs.
 pub(crate) fn best_of_three(mut work: impl FnMut()) -> f64 {
@@ -14,7 +16,11 @@ pub(crate) fn best_of_three(mut work: impl FnMut()) -> f64 {
 
 /// The highest amount of memory, in bytes, that this process has had so far, as Linux tells.
 pub(crate) fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    highest(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+/// The mark of the highest amount of memory in the status of a process.
+fn highest(status: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
@@ -26,4 +32,36 @@ pub(crate) fn own_memory() -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
+}
+
+/// What a process took.
+pub(crate) struct Run {
+    /// From its start to its end.
+    pub(crate) seconds: f64,
+    /// The most memory it had, in bytes, as last seen at most a few milliseconds before its end.
+    pub(crate) peak: u64,
+    /// Its exit code; nothing if it was killed, also by the limit.
+    pub(crate) code: Option<i32>,
+}
+
+/// Runs a command to its end, or kills it after `limit`.
+pub(crate) fn run(command: &mut Command, limit: Duration) -> std::io::Result<Run> {
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let status = PathBuf::from(format!("/proc/{}/status", child.id()));
+    let mut peak = 0;
+    loop {
+        // The mark only ever rises, and it is gone with the process: look often.
+        peak =
+            std::fs::read_to_string(&status).ok().and_then(|text| highest(&text)).unwrap_or(peak);
+        if let Some(code) = child.try_wait()? {
+            return Ok(Run { seconds: start.elapsed().as_secs_f64(), peak, code: code.code() });
+        }
+        if start.elapsed() > limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(Run { seconds: start.elapsed().as_secs_f64(), peak, code: None });
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }

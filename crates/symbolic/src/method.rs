@@ -9,7 +9,7 @@ use unsnarl_entity::{EntityId, EntitySet};
 use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::Heap;
 use unsnarl_program::names::Symbol;
-use unsnarl_program::{FieldId, MethodId, Program};
+use unsnarl_program::{FieldId, MethodId, Origin, Program};
 
 use crate::event::PathStep;
 use crate::path::{Path, Root};
@@ -33,6 +33,8 @@ pub(crate) struct MethodFacts {
     fields: Vec<Option<FieldId>>,
     strict: Vec<Path>,
     loose: Vec<Path>,
+    /// What a lambda that the method makes captures.
+    captures: FxHashMap<Value, Vec<(FieldId, Value)>>,
 }
 
 /// A natural loop.
@@ -87,7 +89,18 @@ impl MethodFacts {
             | Operation::PutStatic { field, .. } => program.resolve_field(field),
             _ => None,
         });
-        let fields = fields.collect();
+        let fields: Vec<Option<FieldId>> = fields.collect();
+        let mut captures: FxHashMap<Value, Vec<(FieldId, Value)>> = FxHashMap::default();
+        for ((_, statement), field) in body.statements.iter().zip(&fields) {
+            if let (Operation::PutField { object, value, .. }, &Some(field)) =
+                (&statement.operation, field)
+            {
+                let class = program.fields()[field].class;
+                if matches!(program.classes()[class].origin, Origin::Lambda(_)) {
+                    captures.entry(*object).or_default().push((field, *value));
+                }
+            }
+        }
         let data = &program.methods()[method];
         let mut block_of = vec![body.entry(); body.statements.len()];
         for (block, data) in body.blocks.iter() {
@@ -109,6 +122,7 @@ impl MethodFacts {
             fields,
             strict: Vec::new(),
             loose: Vec::new(),
+            captures,
         })
     }
 
@@ -130,6 +144,11 @@ impl MethodFacts {
     /// By any loads.
     pub(crate) fn loose_path(&self, value: Value) -> &Path {
         &self.loose[value.index()]
+    }
+
+    /// What a lambda that the method makes has in its fields.
+    pub(crate) fn captures(&self, lambda: Value) -> &[(FieldId, Value)] {
+        self.captures.get(&lambda).map_or(&[], Vec::as_slice)
     }
 
     /// The value behind casts.

@@ -43,8 +43,8 @@ pub(super) struct Site {
 /// A method is analysed for itself on this many receivers in a thread; further ones are taken together.
 const MOST_RECEIVERS: usize = 16;
 
-/// With more nodes than this, receivers are not told apart any more.
-const MOST_NODES: usize = 6_000_000;
+/// With more nodes than this, methods that are reached are not told apart by thread and receiver any more.
+const MOST_NODES: usize = 150_000;
 
 /// A load or store tells this many objects apart; of further ones it takes those of a kind together.
 const MOST_OBJECTS: usize = 48;
@@ -149,6 +149,8 @@ pub(super) struct Builder<'p, 'b, 'a> {
     /// The methods that were reached, each in its contexts.
     pub(super) instances: UniqueMap<InstanceId, Instance>,
     pub(super) threads: Threads<'b>,
+    /// What threads run first.
+    pub(super) begins: FxHashSet<(MethodId, OriginId)>,
     /// How many receivers a method has in a thread.
     pub(super) receivers: FxHashMap<(MethodId, OriginId), usize>,
     pub(super) calls: Vec<heap::Call>,
@@ -231,6 +233,7 @@ pub(super) fn build<'p, 'b, 'a>(
         precision,
         instances: UniqueMap::new(),
         threads: Threads::new(),
+        begins: FxHashSet::default(),
         receivers: FxHashMap::default(),
         calls: Vec::new(),
         model_calls: FxHashMap::default(),
@@ -269,19 +272,7 @@ pub(super) fn build<'p, 'b, 'a>(
 
 impl Builder<'_, '_, '_> {
     fn solve(&mut self) {
-        let mut steps = 0u64;
         loop {
-            steps += 1;
-            if steps % 50_000 == 0 && std::env::var("HD").is_ok() {
-                eprintln!(
-                    "steps {steps} nodes {} instances {} objects {} origins {} sites {}",
-                    self.solver.node_count(),
-                    self.instances.len(),
-                    self.solver.objects.all.len(),
-                    self.threads.all.len(),
-                    self.sites.len()
-                );
-            }
             while let Some(method) = self.pending.pop_front() {
                 self.enter(method);
             }
@@ -349,7 +340,14 @@ impl Builder<'_, '_, '_> {
         receiver: Option<ObjectId>,
     ) -> Option<(InstanceId, NodeId)> {
         let receiver = receiver.filter(|&object| self.is_told_apart(method, origin, object));
-        let instance = self.instances.intern(Instance { method, origin, receiver });
+        let mut instance = Instance { method, origin, receiver };
+        if self.is_full()
+            && self.instances.find(&instance).is_none()
+            && !self.begins.contains(&(method, origin))
+        {
+            instance = Instance { method, origin: Threads::mixed(), receiver: None };
+        }
+        let instance = self.instances.intern(instance);
         if let Some(first) = self.values[instance] {
             return Some((instance, first));
         }
@@ -369,7 +367,8 @@ impl Builder<'_, '_, '_> {
         if self.precision == Precision::Types {
             return false;
         }
-        let is_allocated = matches!(self.solver.objects.all[object], Object::Allocated { .. });
+        let is_allocated = origin != Threads::mixed()
+            && matches!(self.solver.objects.all[object], Object::Allocated { .. });
         let receiver = Some(object);
         is_allocated
             && (self.instances.find(&Instance { method, origin, receiver }).is_some()
@@ -382,7 +381,7 @@ impl Builder<'_, '_, '_> {
 
     /// Whether there are so many nodes that receivers are not told apart any more.
     pub(super) fn is_full(&self) -> bool {
-        self.solver.node_count() >= MOST_NODES
+        self.precision == Precision::Heap && self.solver.node_count() >= MOST_NODES
     }
 
     /// The method of an instance.

@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, PrimaryMap, entity_id};
 
+use super::components::components;
 use super::object::{FilterId, Object, ObjectId, ObjectSet, Objects};
 use crate::class::ClassId;
 use crate::names::Type;
@@ -18,7 +19,11 @@ entity_id! {
     pub(super) struct WatcherId("w");
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// Cycles are looked for when so many nodes have passed something on, and again each
+/// time that grew by a quarter.
+const FIRST_SEARCH: usize = 50_000;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Flow {
     to: NodeId,
     filter: Option<FilterId>,
@@ -38,6 +43,10 @@ struct Node {
 pub(super) struct Solver {
     pub(super) objects: Objects,
     nodes: PrimaryMap<NodeId, Node>,
+    /// A node that was joined with others of a cycle leads to the one that stands for them.
+    parents: Vec<NodeId>,
+    steps: usize,
+    next_search: usize,
     queue: VecDeque<NodeId>,
     /// Flows that were added after the first pass over a method; those can come twice.
     known: FxHashSet<(NodeId, Flow)>,
@@ -45,7 +54,25 @@ pub(super) struct Solver {
 
 impl Solver {
     pub(super) fn node(&mut self) -> NodeId {
+        self.parents.push(self.nodes.next_key());
         self.nodes.push(Node::default())
+    }
+
+    /// The node that stands for the cycle in which a node lies.
+    fn find(&self, mut node: NodeId) -> NodeId {
+        while self.parents[node.index()] != node {
+            node = self.parents[node.index()];
+        }
+        node
+    }
+
+    fn find_and_shorten(&mut self, node: NodeId) -> NodeId {
+        let found = self.find(node);
+        let mut node = node;
+        while self.parents[node.index()] != found {
+            node = std::mem::replace(&mut self.parents[node.index()], found);
+        }
+        found
     }
 
     /// The first of `count` new nodes with consecutive numbers.
@@ -63,7 +90,7 @@ impl Solver {
 
     /// What is in a node.
     pub(super) fn objects_in(&self, node: NodeId) -> &ObjectSet {
-        &self.nodes[node].all
+        &self.nodes[self.find(node)].all
     }
 
     pub(super) fn object(&mut self, object: Object) -> ObjectId {
@@ -76,6 +103,7 @@ impl Solver {
     }
 
     pub(super) fn add_id(&mut self, node: NodeId, object: ObjectId) {
+        let node = self.find_and_shorten(node);
         let data = &mut self.nodes[node];
         if data.all.insert(object) {
             data.fresh.insert(object);
@@ -101,6 +129,7 @@ impl Solver {
         to: NodeId,
         filter: Option<FilterId>,
     ) {
+        let (from, to) = (self.find_and_shorten(from), self.find_and_shorten(to));
         let flow = Flow { to, filter };
         if from == to || !self.known.insert((from, flow)) {
             return;
@@ -114,6 +143,7 @@ impl Solver {
 
     fn pass(&mut self, program: &mut Program<'_>, objects: &ObjectSet, flow: Flow) {
         let Flow { to, filter } = flow;
+        let to = self.find_and_shorten(to);
         let Node { all, fresh, .. } = &mut self.nodes[to];
         let grown = match filter {
             None => objects.flow_into(None, all, fresh),
@@ -127,6 +157,61 @@ impl Solver {
         }
         if let Some(filter) = filter {
             self.narrow_unknown(program, objects, to, filter);
+        }
+    }
+
+    /// All nodes of a cycle come to have the same objects: they become one node. Flows that were added
+    /// twice on the way are dropped.
+    fn join_cycles(&mut self) {
+        let mut successors: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (node, data) in self.nodes.iter() {
+            let unfiltered = data.flows.iter().filter(|flow| flow.filter.is_none());
+            let to = unfiltered.map(|flow| self.find(flow.to).index());
+            successors[node.index()] = to.collect();
+        }
+        for component in components(successors.len(), |node| &successors[node]) {
+            if let [first, others @ ..] = component.as_slice() {
+                for &other in others {
+                    self.join(NodeId::from_index(other), NodeId::from_index(*first));
+                }
+            }
+        }
+        self.known.clear();
+        for node in self.nodes.keys() {
+            let mut flows = std::mem::take(&mut self.nodes[node].flows);
+            for flow in &mut flows {
+                flow.to = self.find(flow.to);
+            }
+            flows.sort_unstable();
+            flows.dedup();
+            flows.retain(|flow| flow.to != node);
+            self.known.extend(flows.iter().map(|&flow| (node, flow)));
+            self.nodes[node].flows = flows;
+        }
+    }
+
+    /// Makes one node of two.
+    fn join(&mut self, node: NodeId, into: NodeId) {
+        let (node, into) = (self.find_and_shorten(node), self.find_and_shorten(into));
+        if node == into {
+            return;
+        }
+        let gone = std::mem::take(&mut self.nodes[node]);
+        self.parents[node.index()] = into;
+        let stays = &mut self.nodes[into];
+        // What only one of them had must go where only the other leads to.
+        let mut missing = ObjectSet::default();
+        let mut nothing = ObjectSet::default();
+        let before = stays.all.clone();
+        gone.all.flow_into(None, &mut stays.all, &mut missing);
+        let mut both = gone.all;
+        before.flow_into(None, &mut both, &mut missing);
+        missing.flow_into(None, &mut stays.fresh, &mut nothing);
+        gone.fresh.flow_into(None, &mut stays.fresh, &mut nothing);
+        stays.flows.extend(gone.flows);
+        stays.watchers.extend(gone.watchers);
+        if !stays.fresh.is_empty() {
+            self.enqueue(into);
         }
     }
 
@@ -159,6 +244,7 @@ impl Solver {
 
     /// Calls for `watcher` with everything that is or will be in `node`.
     pub(super) fn watch(&mut self, node: NodeId, watcher: WatcherId) -> Vec<ObjectId> {
+        let node = self.find_and_shorten(node);
         self.nodes[node].watchers.push(watcher);
         // What is fresh comes by itself.
         let fresh = self.nodes[node].fresh.to_vec();
@@ -170,8 +256,14 @@ impl Solver {
     /// Passes on what has arrived at one node; returns who is to be told of what. Nothing if no node
     /// has anything new.
     pub(super) fn step(&mut self, program: &mut Program<'_>) -> Option<Arrivals> {
-        let node = self.queue.pop_front()?;
-        self.nodes[node].is_queued = false;
+        self.steps += 1;
+        if self.steps >= self.next_search.max(FIRST_SEARCH) {
+            self.next_search = self.steps + self.steps / 4;
+            self.join_cycles();
+        }
+        let queued = self.queue.pop_front()?;
+        self.nodes[queued].is_queued = false;
+        let node = self.find_and_shorten(queued);
         let fresh = std::mem::take(&mut self.nodes[node].fresh);
         for index in 0..self.nodes[node].flows.len() {
             let flow = self.nodes[node].flows[index];

@@ -1,5 +1,5 @@
 //! The abstract threads that the heap analysis tells apart (seed 000, section 3.2): the one that begins
-//! by itself, the one of class initializers, and one for each statement that starts something on a
+//! by itself, the one of class initializers, the mixture of all, and one for each statement that starts something on a
 //! certain object.
 
 use rustc_hash::FxHashMap;
@@ -42,7 +42,7 @@ impl Threads<'_> {
 
     pub(super) fn new() -> Self {
         let mut all = PrimaryMap::new();
-        for kind in [OriginKind::Main, OriginKind::Init] {
+        for kind in [OriginKind::Main, OriginKind::Init, OriginKind::Mixed] {
             all.push(Origin { kind, entries: Vec::new(), start: None, receiver: None });
         }
         Self { all, keys: FxHashMap::default(), effects: FxHashMap::default(), is_widened: false }
@@ -51,6 +51,11 @@ impl Threads<'_> {
     /// The thread of class initializers.
     pub(super) fn init() -> OriginId {
         OriginId::from_index(1)
+    }
+
+    /// Stands for any thread, where threads are not told apart any more.
+    pub(super) fn mixed() -> OriginId {
+        OriginId::from_index(2)
     }
 }
 
@@ -74,6 +79,7 @@ impl Builder<'_, '_, '_> {
         };
         let method = self.method_of(caller);
         if let Some(again) = self.again(own, method, statement, receiver) {
+            self.begins.insert((target, again));
             return again;
         }
         let mut key = Key { starter: Some(own), method, statement, target, receiver };
@@ -82,6 +88,7 @@ impl Builder<'_, '_, '_> {
             key = Key { starter: None, receiver: None, ..key };
         }
         if let Some(&origin) = self.threads.keys.get(&key) {
+            self.begins.insert((target, origin));
             return origin;
         }
         let start = self.threads.effects.get(&site).map(|&(method, effect)| StartSite {
@@ -93,6 +100,7 @@ impl Builder<'_, '_, '_> {
         let receiver = key.receiver;
         let origin = self.threads.all.push(Origin { kind, entries: Vec::new(), start, receiver });
         self.threads.keys.insert(key, origin);
+        self.begins.insert((target, origin));
         origin
     }
 
