@@ -66,6 +66,7 @@ pub(crate) struct Session<'a> {
     pub(crate) models: &'a Models,
     /// When the work began.
     pub(crate) started: Instant,
+    gaps: Gaps,
     notes: Vec<String>,
 }
 
@@ -77,7 +78,8 @@ impl<'a> Session<'a> {
         models: &'a Models,
     ) -> Self {
         let (program, started) = (Program::new(path), Instant::now());
-        Self { inputs, arguments, program, models, started, notes: Vec::new() }
+        let gaps = Gaps::default();
+        Self { inputs, arguments, program, models, started, gaps, notes: Vec::new() }
     }
 
     /// Whether clients call the program from outside.
@@ -184,13 +186,13 @@ impl<'a> Session<'a> {
     pub(crate) fn call_graph(&mut self) -> CallGraph {
         let points = self.entry_points();
         let graph = CallGraph::build(&mut self.program, self.models, &points);
-        self.add_gaps(&graph.gaps);
+        self.set_gaps(&graph.gaps);
         graph
     }
 
-    /// Notes what an analysis could not follow.
-    pub(crate) fn add_gaps(&mut self, gaps: &Gaps) {
-        self.add_notes(gap_notes(gaps));
+    /// Remembers what the last analysis could not follow.
+    pub(crate) fn set_gaps(&mut self, gaps: &Gaps) {
+        self.gaps = *gaps;
     }
 
     /// Notes what a user should know about the result.
@@ -228,6 +230,7 @@ impl<'a> Session<'a> {
             .map(|problem| problem.error.to_string())
             .collect();
         notes.extend(self.program.notes());
+        notes.extend(gap_notes(&self.gaps));
         notes.extend(self.notes.iter().cloned());
         let missing = self.missing_classes();
         if !missing.is_empty() {
