@@ -8,6 +8,8 @@
 //! object that it is called on. An object is told apart by the statement that makes it, by the thread
 //! that runs the statement, and by the object on whose behalf it does. ARCHITECTURE.md says why.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
@@ -47,7 +49,9 @@ pub struct Heap<'m> {
     pub(crate) models: FxHashMap<(InstanceId, StatementId), SmallVec<[ModelCall<'m>; 1]>>,
     pub(crate) sets: PrimaryMap<SetId, Box<[ObjectId]>>,
     /// The sets of the values of each instance.
-    pub(crate) values: SecondaryMap<InstanceId, Box<[SetId]>>,
+    pub(crate) values: SecondaryMap<InstanceId, Arc<[SetId]>>,
+    /// The instance under which the model calls of an instance are found.
+    pub(crate) solved_as: SecondaryMap<InstanceId, Option<InstanceId>>,
     pub(crate) contents: FxHashMap<(ObjectId, Variable), SetId>,
     pub(crate) statics: FxHashMap<FieldId, SetId>,
     pub(crate) static_places: FxHashMap<(Symbol, Symbol), SetId>,
@@ -84,8 +88,8 @@ pub enum OriginKind {
     Main,
     /// Runs class initializers.
     Init,
-    /// No thread, but any of them: of a large program, methods and objects that are far from where threads
-    /// begin are not told apart by thread.
+    /// No thread, but a place for what is not told apart by thread while the heap is solved. Nothing in a
+    /// finished heap belongs to it.
     Mixed,
     /// Any number of clients of a library, in parallel.
     Client,
@@ -187,11 +191,14 @@ impl<'m> Heap<'m> {
     }
 
     /// The calls of a method in a context, sorted by statement.
-    #[must_use]
     pub fn calls_of(&self, instance: InstanceId) -> &[Call] {
+        &self.calls[self.calls_range(instance)]
+    }
+
+    pub(crate) fn calls_range(&self, instance: InstanceId) -> std::ops::Range<usize> {
         let start = self.calls.partition_point(|call| call.caller < instance);
         let end = self.calls.partition_point(|call| call.caller <= instance);
-        &self.calls[start..end]
+        start..end
     }
 
     /// The calls of one statement in a context.
@@ -204,6 +211,7 @@ impl<'m> Heap<'m> {
 
     /// The modelled methods that a statement calls in a context.
     pub fn models_at(&self, instance: InstanceId, statement: StatementId) -> &[ModelCall<'m>] {
+        let instance = self.solved_as[instance].unwrap_or(instance);
         self.models.get(&(instance, statement)).map_or(&[], |models| models)
     }
 

@@ -156,7 +156,7 @@ impl Threads {
         let data = &heap.origins[origin];
         match data.kind {
             OriginKind::Main | OriginKind::Init => true,
-            OriginKind::Client | OriginKind::Later => false,
+            OriginKind::Client | OriginKind::Later | OriginKind::Mixed => false,
             OriginKind::Started(_) => {
                 let is_single = match data.start.map(|start| start.effect) {
                     Some(Effect::Start { call, .. }) => is_single(&call.receiver),
@@ -359,6 +359,7 @@ pub(crate) fn name(program: &Program<'_>, heap: &Heap<'_>, thread: OriginId) -> 
         OriginKind::Main => return "main".to_owned(),
         OriginKind::Client => return "client".to_owned(),
         OriginKind::Init => return "class initializer".to_owned(),
+        OriginKind::Mixed => return "any thread".to_owned(),
         OriginKind::Later => "callback".to_owned(),
         OriginKind::Started(kind) => kind.word().replace('-', " "),
     };

@@ -149,6 +149,8 @@ pub(super) struct Builder<'p, 'b, 'a> {
     /// The methods that were reached, each in its contexts.
     pub(super) instances: UniqueMap<InstanceId, Instance>,
     pub(super) threads: Threads<'b>,
+    /// What threads run first.
+    pub(super) begins: FxHashSet<(MethodId, OriginId)>,
     /// How many receivers a method has in a thread.
     pub(super) receivers: FxHashMap<(MethodId, OriginId), usize>,
     pub(super) calls: Vec<heap::Call>,
@@ -231,6 +233,7 @@ pub(super) fn build<'p, 'b, 'a>(
         precision,
         instances: UniqueMap::new(),
         threads: Threads::new(),
+        begins: FxHashSet::default(),
         receivers: FxHashMap::default(),
         calls: Vec::new(),
         model_calls: FxHashMap::default(),
@@ -338,7 +341,10 @@ impl Builder<'_, '_, '_> {
     ) -> Option<(InstanceId, NodeId)> {
         let receiver = receiver.filter(|&object| self.is_told_apart(method, origin, object));
         let mut instance = Instance { method, origin, receiver };
-        if self.is_full() && self.instances.find(&instance).is_none() {
+        if self.is_full()
+            && self.instances.find(&instance).is_none()
+            && !self.begins.contains(&(method, origin))
+        {
             instance = Instance { method, origin: Threads::mixed(), receiver: None };
         }
         let instance = self.instances.intern(instance);

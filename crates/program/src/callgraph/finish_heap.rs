@@ -1,5 +1,7 @@
 //! From the solved equations to the heap shape graph.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
@@ -10,7 +12,7 @@ use super::entries::EntryPoints;
 use super::object::{ObjectId, ObjectSet};
 use super::solver::{NodeId, Solver};
 use super::threads::Threads;
-use crate::heap::{Call, Heap, HeapObject, InstanceId, OriginKind, SetId};
+use crate::heap::{Call, Heap, HeapObject, Instance, InstanceId, OriginId, OriginKind, SetId};
 use crate::program::Program;
 
 /// Solves a program on the heap.
@@ -25,7 +27,7 @@ pub(crate) fn solve_heap<'m>(
         builder.threads.all[Threads::main()].kind = OriginKind::Client;
     }
     let mut sets = Sets::new();
-    let mut values = SecondaryMap::new();
+    let mut values: SecondaryMap<InstanceId, Arc<[SetId]>> = SecondaryMap::new();
     for (instance, &data) in builder.instances.iter() {
         if let Some(first) = builder.values[instance]
             && let Some(body) = builder.program.lowered_body(data.method)
@@ -33,7 +35,7 @@ pub(crate) fn solve_heap<'m>(
             let nodes = (0..body.values.len()).map(|index| Solver::offset(first, index));
             let own: Vec<SetId> =
                 nodes.map(|node| sets.intern(builder.solver.objects_in(node))).collect();
-            values[instance] = own.into_boxed_slice();
+            values[instance] = own.into();
         }
     }
     let mut widened = Vec::new();
@@ -45,7 +47,8 @@ pub(crate) fn solve_heap<'m>(
     }
     if builder.is_full() {
         widened.push(
-            "the program is very large; methods are not told apart by the objects they are called on"
+            "the program is very large: far from where its threads begin, the objects of a statement \
+             are not told apart by thread and by the object on whose behalf they are made"
                 .to_owned(),
         );
     }
@@ -59,7 +62,9 @@ pub(crate) fn solve_heap<'m>(
             made: made.map(|(method, statement, _)| (method, statement)),
             origin: match object {
                 super::Object::OfThread { origin, .. } => Some(origin),
-                _ => made.and_then(|(_, _, context)| context.origin),
+                _ => made
+                    .and_then(|(_, _, context)| context.origin)
+                    .filter(|&origin| origin != Threads::mixed()),
             },
         }
     });
@@ -87,7 +92,63 @@ pub(crate) fn solve_heap<'m>(
     for calls in heap.models.values_mut() {
         calls.sort_by_key(|call| (call.method, call.model.effects.len()));
     }
+    give_to_threads(&mut heap);
     heap
+}
+
+/// Gives every thread a copy of the methods that it shares with others.
+fn give_to_threads(heap: &mut Heap<'_>) {
+    let mixed = Threads::mixed();
+    let mut copies: FxHashMap<(InstanceId, OriginId), InstanceId> = FxHashMap::default();
+    let mut open: Vec<(InstanceId, OriginId)> = Vec::new();
+    let mut calls = Vec::with_capacity(heap.calls.len());
+    let solved: Vec<(InstanceId, OriginId)> =
+        heap.instances.iter().map(|(id, instance)| (id, instance.origin)).collect();
+    open.extend(solved.into_iter().filter(|&(_, origin)| origin != mixed));
+    let mut next = 0;
+    while let Some(&(instance, thread)) = open.get(next) {
+        next += 1;
+        let caller = copies.get(&(instance, thread)).copied().unwrap_or(instance);
+        for index in heap.calls_range(instance) {
+            let call = heap.calls[index];
+            let callee = heap.instances[call.callee];
+            let callee = match call.kind {
+                _ if callee.origin != mixed => call.callee,
+                kind => {
+                    let thread = if kind == EdgeKind::ClassInit { Threads::init() } else { thread };
+                    let key = (call.callee, thread);
+                    match copies.get(&key) {
+                        Some(&copy) => copy,
+                        None => {
+                            let copy = heap.instances.push(Instance { origin: thread, ..callee });
+                            heap.values[copy] = Arc::clone(&heap.values[call.callee]);
+                            heap.solved_as[copy] = Some(call.callee);
+                            copies.insert(key, copy);
+                            open.push(key);
+                            copy
+                        }
+                    }
+                }
+            };
+            calls.push(Call { caller, callee, ..call });
+        }
+    }
+    for origin in heap.origins.keys() {
+        if let Some(mut start) = heap.origins[origin].start
+            && heap.instances[start.instance].origin == mixed
+        {
+            let starters =
+                heap.origins.keys().filter_map(|thread| copies.get(&(start.instance, thread)));
+            match starters.min() {
+                Some(&starter) => start.instance = starter,
+                None => continue,
+            }
+            heap.origins[origin].start = Some(start);
+        }
+    }
+    calls.sort_unstable();
+    calls.dedup();
+    heap.calls = calls;
 }
 
 /// The calls, with those of very many targets and of modelled methods that call back told as if the

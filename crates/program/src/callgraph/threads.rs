@@ -79,6 +79,7 @@ impl Builder<'_, '_, '_> {
         };
         let method = self.method_of(caller);
         if let Some(again) = self.again(own, method, statement, receiver) {
+            self.begins.insert((target, again));
             return again;
         }
         let mut key = Key { starter: Some(own), method, statement, target, receiver };
@@ -87,6 +88,7 @@ impl Builder<'_, '_, '_> {
             key = Key { starter: None, receiver: None, ..key };
         }
         if let Some(&origin) = self.threads.keys.get(&key) {
+            self.begins.insert((target, origin));
             return origin;
         }
         let start = self.threads.effects.get(&site).map(|&(method, effect)| StartSite {
@@ -98,6 +100,7 @@ impl Builder<'_, '_, '_> {
         let receiver = key.receiver;
         let origin = self.threads.all.push(Origin { kind, entries: Vec::new(), start, receiver });
         self.threads.keys.insert(key, origin);
+        self.begins.insert((target, origin));
         origin
     }
 
