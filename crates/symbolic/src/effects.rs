@@ -113,11 +113,11 @@ impl<'m> Executor<'_, 'm> {
         let is_pending = state.pending.contains(&value);
         for effect in &call.model.effects {
             match effect {
-                Effect::Acquire { lock, mode, when: Some(when), .. } => {
-                    if is_pending && holds(when, test) {
-                        let (path, objects) = self.lock(frame, id, call, lock);
-                        self.acquire(path, objects, *mode, state);
-                    }
+                Effect::Acquire { lock, mode, when: Some(when), .. }
+                    if is_pending && holds(when, test) =>
+                {
+                    let (path, objects) = self.lock(frame, id, call, lock);
+                    self.acquire(path, objects, *mode, state);
                 }
                 Effect::Receive { channel, within: None, blocking, when } => {
                     let is_told = match when {

@@ -53,10 +53,13 @@ pub(crate) struct State {
     /// Certainly received; sorted. The path is that of the object that carries the signal.
     pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 1]>,
     /// Received if a value is not zero (true) or zero (false); sorted.
-    pub(crate) told: SmallVec<[(Value, bool, ChannelId, Option<Path>); 1]>,
+    pub(crate) told: SmallVec<[Told; 1]>,
     /// Certainly not seen by any other thread yet; sorted by path.
     pub(crate) fresh: SmallVec<[Fresh; 2]>,
 }
+
+/// What was received if a value is not zero (true) or zero (false).
+pub(crate) type Told = (Value, bool, ChannelId, Option<Path>);
 
 /// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
