@@ -19,7 +19,7 @@ pub(crate) fn execute<'a>(
     let models = session.models;
     let mut progress = |what: &str| phases.enter(what);
     let execution = Execution::run(&mut session.program, models, &entries, settings, &mut progress);
-    session.add_gaps(&execution.heap.gaps);
+    session.set_gaps(&execution.heap.gaps);
     session.add_notes(execution.heap.widened.iter().cloned());
     session.add_notes(execution.notes.iter().cloned());
     if let Some(note) = no_thread_note(session, &execution) {
@@ -28,11 +28,16 @@ pub(crate) fn execute<'a>(
     Ok(execution)
 }
 
+/// Whether there is such a thread at run time. Class initializers run in whatever thread comes first.
+pub(crate) fn is_thread(kind: OriginKind) -> bool {
+    !matches!(kind, OriginKind::Init | OriginKind::Mixed)
+}
+
 /// Says why nothing can be found in a program that has one thread only, and where it could start
 /// others if something called that.
 fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Option<String> {
-    let is_alone = |kind: OriginKind| matches!(kind, OriginKind::Main | OriginKind::Init);
-    if execution.heap.origins.iter().any(|(_, origin)| !is_alone(origin.kind)) {
+    let is_other = |kind| is_thread(kind) && kind != OriginKind::Main;
+    if execution.heap.origins.iter().any(|(_, origin)| is_other(origin.kind)) {
         return None;
     }
     let reason = "the program starts no thread, so nothing can race";
@@ -54,9 +59,15 @@ fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Optio
             "{reason}: {starter} starts one, but no entry point reaches it (--entry names further \
              entry points, --library takes every public method as called in parallel)"
         ),
-        None => format!(
-            "{reason}: no statement that an entry point reaches starts one (--library takes every \
-             public method as called in parallel)"
-        ),
+        None => {
+            let unknown = match session.program.phantoms().next() {
+                Some(_) => ", unless a class that was not found does",
+                None => "",
+            };
+            format!(
+                "{reason}: no statement that an entry point reaches starts one{unknown} (--library \
+                 takes every public method as called in parallel)"
+            )
+        }
     })
 }

@@ -270,7 +270,7 @@ impl Explanation<'_, '_> {
                 pairs(execution, object, &candidates, &mut Budget::new(), &mut |first, second| {
                     let safe = judge(execution, object, first, second);
                     if let Some(safe) = &safe {
-                        *tally.entry(self.safety(safe)).or_default() += 1;
+                        *tally.entry(self.safety(object, safe)).or_default() += 1;
                     }
                     safe
                 });
@@ -316,9 +316,12 @@ impl Explanation<'_, '_> {
         }
     }
 
-    fn safety(&self, safe: &Safe) -> String {
+    fn safety(&self, object: Option<ObjectId>, safe: &Safe) -> String {
         match safe {
             Safe::Ordered(order) => ordered(*order).to_owned(),
+            Safe::Guarded(CommonGuard::Unique(lock)) if Some(*lock) == object => {
+                self.safety(object, &Safe::Guarded(CommonGuard::Itself))
+            }
             Safe::Guarded(guard) => format!("guarded by {}", self.guard(guard)),
         }
     }

@@ -6,6 +6,7 @@ use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{Call, EdgeKind};
 
 use crate::access::value_of;
+use crate::event::PathStep;
 use crate::execute::{Binding, Entry, Executor, Exit, Frame, join_into};
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Lock, State, unite};
@@ -158,12 +159,18 @@ impl Executor<'_, '_> {
                     .iter()
                     .any(|(_, path)| path.as_ref().is_some_and(|path| path.root == root))
         };
+        let captured = self.captured(frame, &arguments, &paths);
+        // A lambda that has captured another argument: the callee may lock the one and run the other.
+        let is_captured = |root: Root| {
+            captured.iter().any(|(_, _, meaning)| meaning.root == root)
+                && paths.iter().flatten().any(|(strict, _)| strict.root == root)
+        };
+        let is_told = |root: Root| is_told(root) || is_captured(root);
         let mut outer: SmallVec<[Root; 2]> = SmallVec::new();
-        for (strict, loose) in paths.iter().flatten() {
-            for root in [strict.root, loose.root] {
-                if !root.is_global() && !outer.contains(&root) && is_told(root) {
-                    outer.push(root);
-                }
+        let roots = paths.iter().flatten().flat_map(|(strict, loose)| [strict.root, loose.root]);
+        for root in roots.chain(captured.iter().map(|(_, _, meaning)| meaning.root)) {
+            if !root.is_global() && !outer.contains(&root) && is_told(root) {
+                outer.push(root);
             }
         }
         let inward = |path: &Path| {
@@ -187,6 +194,17 @@ impl Executor<'_, '_> {
                 None => Binding::default(),
             })
             .collect();
+        let mut aliases: SmallVec<[(Path, Path); 1]> = SmallVec::new();
+        for (number, steps, meaning) in &captured {
+            let own = bindings.get(*number).and_then(|binding| binding.strict.clone());
+            let own = own.unwrap_or_else(|| Path::root(Root::Parameter(*number as u16)));
+            let steps = Path { root: own.root, steps: steps.clone() };
+            if !meaning.root.is_global()
+                && let (Some(from), Some(to)) = (steps.rebase(&own), inward(meaning))
+            {
+                aliases.push((from, to));
+            }
+        }
         while bindings.last().is_some_and(|binding| *binding == Binding::default()) {
             bindings.pop();
         }
@@ -217,8 +235,33 @@ impl Executor<'_, '_> {
         for (channel, path) in &state.received {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
-        let entry = Entry { bindings, state: inner };
+        let entry = Entry { bindings, aliases, state: inner };
         (entry, Names { arguments, outer, carried, is_merged: false })
+    }
+
+    /// What the lambdas among the arguments have captured: the argument, the steps from it, and what
+    /// that is for the caller.
+    fn captured(
+        &self,
+        frame: &Frame,
+        arguments: &[Option<Value>],
+        paths: &[Option<(Path, Path)>],
+    ) -> Vec<(usize, SmallVec<[PathStep; 2]>, Path)> {
+        let mut captured = Vec::new();
+        for (number, (argument, paths)) in arguments.iter().zip(paths).enumerate() {
+            let (Some(value), Some((strict, _))) = (argument, paths) else { continue };
+            let value = frame.facts.uncast(*value);
+            for &(field, content) in frame.facts.captures(value) {
+                let steps = SmallVec::from_slice(&[PathStep::Field(field)]);
+                captured.push((number, steps, self.strict_path(frame, content)));
+            }
+            for (from, to) in &frame.entry.aliases {
+                if from.begins_with(strict) {
+                    captured.push((number, from.steps[strict.steps.len()..].into(), to.clone()));
+                }
+            }
+        }
+        captured
     }
 
     /// The state of the caller after the callee has returned.
@@ -241,7 +284,9 @@ impl Executor<'_, '_> {
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
             let locks = inner.locks.iter().filter_map(|lock| lock.path.as_ref());
             let joined = inner.joined_paths.iter().map(|(path, _)| path);
-            let received = inner.received.iter().filter_map(|(_, path)| path.as_ref());
+            let told = exit.if_nonzero.iter().chain(&exit.if_zero).flatten();
+            let received = inner.received.iter().chain(told);
+            let received = received.filter_map(|(_, path)| path.as_ref());
             fresh.chain(locks).chain(joined).chain(received).filter_map(of).collect()
         };
         let outward = |path: &Path| {
@@ -258,6 +303,18 @@ impl Executor<'_, '_> {
         }
         for (channel, path) in &inner.received {
             after.add_received((*channel, path.as_ref().and_then(outward)));
+        }
+        if let Some(result) = result {
+            for (is_nonzero, told) in [(true, &exit.if_nonzero), (false, &exit.if_zero)] {
+                for (channel, path) in told.iter().flatten() {
+                    let received = (*channel, path.as_ref().and_then(outward));
+                    if !after.received.contains(&received) {
+                        after.told.push((result, is_nonzero, received.0, received.1));
+                    }
+                }
+            }
+            after.told.sort_unstable();
+            after.told.dedup();
         }
         if names.is_merged {
             // The callee was not told of what is fresh here, so that nobody knows what became of it.

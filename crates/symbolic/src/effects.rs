@@ -175,7 +175,15 @@ impl<'m> Executor<'_, 'm> {
             }
         }
         let name = self.program.names.find_symbol(name.as_bytes())?;
-        self.place_path(frame, id, call, holder)?.step(PathStep::Slot(name))
+        let mut path = self.place_path(frame, id, call, holder)?;
+        if let Some(&PathStep::Field(field)) = path.steps.last()
+            && let Some(steps) = self.views.source(field, name)
+        {
+            path.steps.pop();
+            path.steps.extend(steps.iter().copied());
+            return Some(path);
+        }
+        path.step(PathStep::Slot(name))
     }
 
     /// The channels that a place stands for.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
-use unsnarl_program::body::{BlockId, Operation, StatementId, Value};
+use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
 use unsnarl_program::{MethodId, Program};
 
@@ -23,6 +23,8 @@ use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
 use crate::threads::Threads;
+use crate::transfer::Test;
+use crate::views::Views;
 
 /// How many states a method in a heap context may be entered in; what is more is made one.
 const ENTRIES: usize = 24;
@@ -38,6 +40,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) methods: &'e Methods,
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
+    pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
@@ -89,6 +92,8 @@ enum Progress {
 pub(crate) struct Entry {
     /// What the arguments are for the caller.
     pub(crate) bindings: SmallVec<[Binding; 2]>,
+    /// What lambdas have captured, in other words.
+    pub(crate) aliases: SmallVec<[(Path, Path); 1]>,
     pub(crate) state: State,
 }
 
@@ -105,7 +110,14 @@ pub(crate) struct Exit {
     pub(crate) state: State,
     /// Nobody else can see the returned object.
     pub(crate) is_result_fresh: bool,
+    /// What was received if the result is not zero; nothing if it cannot be that.
+    pub(crate) if_nonzero: Option<Received>,
+    /// What was received if the result is zero.
+    pub(crate) if_zero: Option<Received>,
 }
+
+/// Signals that were received.
+pub(crate) type Received = SmallVec<[(ChannelId, Option<Path>); 1]>;
 
 /// A method while it is processed.
 pub(crate) struct Frame {
@@ -131,6 +143,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         methods: &'e Methods,
         threads: &'e Threads,
         sharing: &'e SharingFacts,
+        views: &'e Views,
         class_locks: &'e FxHashMap<MethodId, ObjectId>,
     ) -> Self {
         Self {
@@ -139,6 +152,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             methods,
             threads,
             sharing,
+            views,
             class_locks,
             sets: UniqueMap::new(),
             channels: UniqueMap::new(),
@@ -289,7 +303,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
         match self.merged.get(&instance).copied() {
             None => {
-                let entry = Arc::new(Entry { bindings, state });
+                let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
                 let context = self.push_context(instance, entry, parent, true);
                 self.merged.insert(instance, context);
                 context
@@ -339,7 +353,12 @@ impl<'e, 'm> Executor<'e, 'm> {
             // Without a body nothing happens.
             let state = self.contexts[context].entry.state.clone();
             self.contexts[context].progress = Progress::Done;
-            self.contexts[context].exit = Some(Exit { state, is_result_fresh: false });
+            self.contexts[context].exit = Some(Exit {
+                state,
+                is_result_fresh: false,
+                if_nonzero: Some(Received::new()),
+                if_zero: Some(Received::new()),
+            });
             return;
         };
         self.contexts[context].progress = Progress::Running;
@@ -353,6 +372,8 @@ impl<'e, 'm> Executor<'e, 'm> {
         {
             exit.state.join(&old.state);
             exit.is_result_fresh &= old.is_result_fresh;
+            meet(&mut exit.if_nonzero, old.if_nonzero.clone());
+            meet(&mut exit.if_zero, old.if_zero.clone());
         }
         if data.progress == Progress::Running {
             data.progress = Progress::Done;
@@ -423,7 +444,9 @@ impl<'e, 'm> Executor<'e, 'm> {
             }
             after[block.index()] = Some(state.clone());
             match &body.terminator(block).operation {
-                Operation::Return(value) => self.leave_method(frame, &mut flow, *value, state),
+                Operation::Return(value) => {
+                    self.leave_method(frame, &mut flow.exit, *value, state);
+                }
                 Operation::Branch { then, otherwise, .. } => {
                     for (target, is_then) in [(*then, true), (*otherwise, false)] {
                         let mut state = state.clone();
@@ -465,6 +488,10 @@ impl<'e, 'm> Executor<'e, 'm> {
         mut state: State,
     ) {
         self.pass_phis(frame, from, to, exceptional, &mut state);
+        if let Some(value) = returned_by(&frame.facts, from, to, exceptional) {
+            self.leave_method(frame, &mut flow.exit, Some(value), state);
+            return;
+        }
         let changed = match &mut flow.before[to.index()] {
             Some(known) => known.join(&state),
             unknown => {
@@ -537,29 +564,45 @@ impl<'e, 'm> Executor<'e, 'm> {
     fn leave_method(
         &mut self,
         frame: &Frame,
-        flow: &mut Flow,
+        exit: &mut Option<Exit>,
         value: Option<Value>,
         mut state: State,
     ) {
         let is_result_fresh =
             value.is_some_and(|value| state.is_fresh(&self.strict_path(frame, value)));
+        let mut told = [Test::NonZero, Test::Zero].map(|test| {
+            let value = value?;
+            if let Operation::Constant(constant) = frame.facts.body.definition(value).operation {
+                let is_zero = matches!(constant, Constant::Int(0) | Constant::Null);
+                return (is_zero == (test == Test::Zero)).then(|| state.received.clone());
+            }
+            let mut state = state.clone();
+            self.learn(frame, value, test, &mut state);
+            Some(state.received)
+        });
         self.exit_monitor(frame, &mut state);
         // What has a name only in here is of no use to the caller.
         state.pending.clear();
+        state.told.clear();
         state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
         let is_local = |path: &Path| matches!(path.root, Root::Value(_));
         state.joined_paths.retain(|(path, _)| !is_local(path));
-        for (_, path) in &mut state.received {
-            *path = path.take().filter(|path| !is_local(path));
+        for received in told.iter_mut().flatten().chain([&mut state.received]) {
+            for (_, path) in received.iter_mut() {
+                *path = path.take().filter(|path| !is_local(path));
+            }
+            received.sort_unstable();
+            received.dedup();
         }
-        state.received.sort_unstable();
-        state.received.dedup();
-        match &mut flow.exit {
+        let [if_nonzero, if_zero] = told;
+        match exit {
             Some(exit) => {
                 exit.state.join(&state);
                 exit.is_result_fresh &= is_result_fresh;
+                meet(&mut exit.if_nonzero, if_nonzero);
+                meet(&mut exit.if_zero, if_zero);
             }
-            unknown => *unknown = Some(Exit { state, is_result_fresh }),
+            unknown => *unknown = Some(Exit { state, is_result_fresh, if_nonzero, if_zero }),
         }
     }
 
@@ -587,19 +630,57 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 }
 
+/// What a block returns that does nothing but return what the way to it has chosen: each way is then
+/// an end of its own.
+fn returned_by(
+    facts: &MethodFacts,
+    from: BlockId,
+    to: BlockId,
+    exceptional: bool,
+) -> Option<Value> {
+    let block = &facts.body.blocks[to];
+    let mut statements = facts.body.block_statements(to).map(|(_, statement)| statement);
+    let (first, second) = (statements.next()?, statements.next()?);
+    let (Operation::Phi(inputs), Operation::Return(Some(value))) =
+        (&first.operation, &second.operation)
+    else {
+        return None;
+    };
+    let is_it =
+        |edge: &unsnarl_program::body::Edge| edge.from == from && edge.exceptional == exceptional;
+    let position = block.predecessors.iter().position(is_it)?;
+    (first.result == Some(*value)).then(|| inputs.get(position).copied())?
+}
+
+/// What was received on both ways, where nothing stands for a way that cannot be.
+fn meet(one: &mut Option<Received>, other: Option<Received>) {
+    match (one, other) {
+        (Some(one), Some(other)) => one.retain(|received| other.contains(received)),
+        (one @ None, other) => *one = other,
+        (Some(_), None) => {}
+    }
+}
+
 fn bound<'b>(
     path: &Path,
     entry: &'b Entry,
     choose: impl Fn(&'b Binding) -> Option<&'b Path>,
 ) -> Path {
+    let mut path = path.clone();
     if let Root::Parameter(number) = path.root
         && let Some(binding) = entry.bindings.get(usize::from(number))
         && let Some(outer) = choose(binding)
-        && let Some(path) = path.rebase(outer)
+        && let Some(outer) = path.rebase(outer)
     {
-        return path;
+        path = outer;
     }
-    path.clone()
+    for (captured, meaning) in &entry.aliases {
+        if path.begins_with(captured) {
+            let rest = Path { root: path.root, steps: path.steps[captured.steps.len()..].into() };
+            return rest.rebase(meaning).unwrap_or(path);
+        }
+    }
+    path
 }
 
 pub(crate) fn join_into(to: &mut Option<State>, state: State) {

@@ -4,6 +4,7 @@
 
 mod access;
 mod calls;
+mod confined;
 mod effects;
 mod emit;
 mod event;
@@ -16,15 +17,16 @@ mod sharing;
 mod state;
 mod threads;
 mod transfer;
+mod views;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
     Sharing,
 };
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{EntitySet, PrimaryMap, UniqueMap};
+use unsnarl_entity::{PrimaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
@@ -39,6 +41,7 @@ use method::Methods;
 use sharing::SharingFacts;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
+use views::Views;
 
 /// What the symbolic execution found out.
 #[derive(Debug, Default)]
@@ -61,8 +64,8 @@ pub struct Execution<'m> {
     ends: FxHashMap<OriginId, SmallVec<[Joined; 2]>>,
     /// What its starter knows when a thread is started.
     at_start: FxHashMap<OriginId, State>,
-    /// Threads whose first object may belong to others as well.
-    seen_receivers: EntitySet<OriginId>,
+    /// Objects that belong to one instance of the thread.
+    confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, CalledFrom>,
 }
 
@@ -97,11 +100,12 @@ impl<'m> Execution<'m> {
         let class_locks = class_locks(program, &mut heap, &methods);
         let threads = Threads::new(program, &heap, &methods);
         progress("sharing");
-        let sharing = SharingFacts::new(program, &heap, &methods, &threads);
+        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads);
         let hosts = Hosts::new(&heap, &methods);
+        let views = Views::new(program, &heap, &methods);
         progress("execution");
         let mut executor =
-            Executor::new(program, &heap, &methods, &threads, &sharing, &class_locks);
+            Executor::new(program, &heap, &methods, &threads, &sharing, &views, &class_locks);
         executor.run();
         progress("events");
         let events = executor.events();
@@ -122,6 +126,8 @@ impl<'m> Execution<'m> {
             .values()
             .map(|context| CalledFrom { instance: context.instance, caller: context.parent });
         let contexts = contexts.collect();
+        let confined = confined::confined(program, &heap, &sharing, &hosts, &seen_receivers);
+        sharing.note_thread_specific(&confined, &events.events);
         Self {
             events: events.events,
             times: events.times,
@@ -135,7 +141,7 @@ impl<'m> Execution<'m> {
             senders,
             ends,
             at_start,
-            seen_receivers,
+            confined,
             contexts,
         }
     }
@@ -186,6 +192,11 @@ impl<'m> Execution<'m> {
             next = caller;
         }
         frames
+    }
+
+    /// How many methods in how many situations were executed.
+    pub fn context_count(&self) -> usize {
+        self.contexts.len()
     }
 
     /// A short name of an abstract thread for people: `main`, `Worker`, `pool task at Server.java:12`.

@@ -9,7 +9,7 @@ use unsnarl_entity::{EntityId, EntitySet};
 use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::Heap;
 use unsnarl_program::names::Symbol;
-use unsnarl_program::{FieldId, MethodId, Program};
+use unsnarl_program::{FieldId, MethodId, Origin, Program};
 
 use crate::event::PathStep;
 use crate::path::{Path, Root};
@@ -33,6 +33,8 @@ pub(crate) struct MethodFacts {
     fields: Vec<Option<FieldId>>,
     strict: Vec<Path>,
     loose: Vec<Path>,
+    /// What a lambda that the method makes captures.
+    captures: FxHashMap<Value, Vec<(FieldId, Value)>>,
 }
 
 /// A natural loop.
@@ -87,7 +89,18 @@ impl MethodFacts {
             | Operation::PutStatic { field, .. } => program.resolve_field(field),
             _ => None,
         });
-        let fields = fields.collect();
+        let fields: Vec<Option<FieldId>> = fields.collect();
+        let mut captures: FxHashMap<Value, Vec<(FieldId, Value)>> = FxHashMap::default();
+        for ((_, statement), field) in body.statements.iter().zip(&fields) {
+            if let (Operation::PutField { object, value, .. }, &Some(field)) =
+                (&statement.operation, field)
+            {
+                let class = program.fields()[field].class;
+                if matches!(program.classes()[class].origin, Origin::Lambda(_)) {
+                    captures.entry(*object).or_default().push((field, *value));
+                }
+            }
+        }
         let data = &program.methods()[method];
         let mut block_of = vec![body.entry(); body.statements.len()];
         for (block, data) in body.blocks.iter() {
@@ -109,12 +122,34 @@ impl MethodFacts {
             fields,
             strict: Vec::new(),
             loose: Vec::new(),
+            captures,
         })
     }
 
     /// Whether a statement may run again before its method returns.
     pub(crate) fn is_in_cycle(&self, statement: StatementId) -> bool {
         self.in_cycle[self.block_of[statement.index()].index()]
+    }
+
+    pub(crate) fn block_of(&self, statement: StatementId) -> BlockId {
+        self.block_of[statement.index()]
+    }
+
+    /// Whether control may get from the end of one block to another.
+    pub(crate) fn reaches(&self, from: BlockId, to: BlockId) -> bool {
+        let mut seen: EntitySet<BlockId> = EntitySet::new();
+        let mut open = vec![from];
+        while let Some(block) = open.pop() {
+            for next in self.body.successors(block) {
+                if next == to {
+                    return true;
+                }
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
     }
 
     /// The field that a statement accesses, if it exists.
@@ -130,6 +165,11 @@ impl MethodFacts {
     /// By any loads.
     pub(crate) fn loose_path(&self, value: Value) -> &Path {
         &self.loose[value.index()]
+    }
+
+    /// What a lambda that the method makes has in its fields.
+    pub(crate) fn captures(&self, lambda: Value) -> &[(FieldId, Value)] {
+        self.captures.get(&lambda).map_or(&[], Vec::as_slice)
     }
 
     /// The value behind casts.

@@ -92,7 +92,7 @@ impl Execution<'_> {
         let is_own = object.is_some_and(|object| {
             time.joined_base.contains(&thread)
                 && self.heap.origins[thread].receiver == Some(object)
-                && self.is_own_access(object, &self.events[early])
+                && self.confined.contains(&(thread, object))
         });
         is_own.then_some(false)
     }
@@ -195,22 +195,8 @@ impl Execution<'_> {
 
     /// Whether both accesses are by the thread that the object belongs to.
     fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
-        if self.sharing(object) == Sharing::ThreadSpecific {
-            return true;
-        }
-        one.thread == other.thread
-            && self.heap.origins[one.thread].receiver == Some(object)
-            && self.is_own_access(object, one)
-            && self.is_own_access(object, other)
-    }
-
-    /// Whether a started thread accesses its own object: by `this`, and it never gets hold of the
-    /// object of another such thread.
-    fn is_own_access(&self, object: ObjectId, event: &Event) -> bool {
-        let thread = event.thread;
-        event.is_through_this
-            && !self.seen_receivers.contains(thread)
-            && !self.sharing.loaded.contains(&(thread, object))
+        self.sharing(object) == Sharing::ThreadSpecific
+            || one.thread == other.thread && self.confined.contains(&(one.thread, object))
     }
 
     pub(crate) fn find_common_guard(

@@ -1,16 +1,16 @@
 //! Which threads access which object (seed 000, sections 3.3.4 and 3.4.3), found without regard to
 //! the order of statements, before the symbolic execution.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
 use unsnarl_models::{Effect, Place};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
 
 use crate::access::accesses;
-use crate::event::Sharing;
+use crate::event::{Event, EventId, Sharing};
 use crate::method::{MethodFacts, Methods};
 use crate::state::unite;
 use crate::threads::{Threads, is_followed};
@@ -73,6 +73,29 @@ impl SharingFacts {
 
     pub(crate) fn is_shared(&self, object: ObjectId) -> bool {
         self.sharing(object) != Sharing::OneThread
+    }
+
+    /// Marks the objects that only one instance of a thread accesses, but for who made them before
+    /// others could see them.
+    pub(crate) fn note_thread_specific(
+        &mut self,
+        confined: &FxHashSet<(OriginId, ObjectId)>,
+        events: &PrimaryMap<EventId, Event>,
+    ) {
+        let mut users: FxHashMap<ObjectId, SmallVec<[OriginId; 2]>> = FxHashMap::default();
+        for event in events.values().filter(|event| !event.is_fresh) {
+            for &object in &event.objects {
+                unite(users.entry(object).or_default(), &[event.thread]);
+            }
+        }
+        for (object, users) in users {
+            if let [one] = users[..]
+                && confined.contains(&(one, object))
+                && self.sharing[object.index()] == Sharing::Shared
+            {
+                self.sharing[object.index()] = Sharing::ThreadSpecific;
+            }
+        }
     }
 
     /// Whether what is stored in an object is seen by one thread only: a thread that nobody else

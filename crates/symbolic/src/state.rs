@@ -45,6 +45,8 @@ pub(crate) struct State {
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
     pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 1]>,
+    /// Received if a value is not zero (true) or zero (false); sorted.
+    pub(crate) told: SmallVec<[(Value, bool, ChannelId, Option<Path>); 1]>,
     /// Certainly not seen by any other thread yet; sorted by path.
     pub(crate) fresh: SmallVec<[Fresh; 2]>,
 }
@@ -88,6 +90,7 @@ impl State {
         self.joined_paths.retain(|path| other.joined_paths.contains(path));
         unite(&mut self.sent, &other.sent);
         self.received.retain(|received| other.received.contains(received));
+        self.told.retain(|told| other.told.contains(told));
         self.fresh.retain(|fresh| other.fresh.contains(fresh));
         *self != before
     }

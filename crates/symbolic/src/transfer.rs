@@ -363,9 +363,18 @@ impl Executor<'_, '_> {
     }
 
     /// A value was tested.
-    fn learn(&mut self, frame: &Frame, value: Value, test: Test, state: &mut State) {
+    pub(crate) fn learn(&mut self, frame: &Frame, value: Value, test: Test, state: &mut State) {
+        let value = frame.facts.uncast(value);
         let definition = frame.facts.body.values[value].definition;
         let field = frame.facts.field(definition);
+        if !state.told.is_empty() {
+            let is_nonzero = test != Test::Zero;
+            for (about, when, channel, path) in state.told.clone() {
+                if about == value && when == is_nonzero {
+                    state.add_received((channel, path));
+                }
+            }
+        }
         match frame.facts.body.statements[definition].operation {
             Operation::GetField { object, .. } if test != Test::Zero => {
                 if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
@@ -409,6 +418,7 @@ fn forget(state: &mut State, value: Value) {
     state.fresh.retain(|fresh| !is_it(&fresh.path));
     state.joined_paths.retain(|(path, _)| !is_it(path));
     state.pending.retain(|pending| *pending != value);
+    state.told.retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
     for lock in &mut state.locks {
         lock.path = lock.path.take().filter(|path| !is_it(path));
     }

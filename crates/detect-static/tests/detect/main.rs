@@ -1,0 +1,6 @@
+//! The detectors on small programs, compiled by the JDK of the machine.
+
+mod explanations;
+mod java;
+mod publications;
+mod races;
