@@ -68,7 +68,9 @@ pub(crate) fn confined(
                         Variable::Field(field) => hosts.is_hosted_in(object, field),
                         Variable::Slot(_) => false,
                     };
-                    inside.contains(holder) && (is_own || is_hosted)
+                    // What the thread itself makes refers to what the thread itself has.
+                    let is_by_own = heap.objects[holder].origin == Some(thread);
+                    inside.contains(holder) && (is_own || is_by_own || is_hosted)
                 })
         };
         let mut open: Vec<ObjectId> = inside.iter().collect();
