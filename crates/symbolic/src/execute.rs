@@ -29,6 +29,9 @@ use crate::views::Views;
 
 /// How many states a method in a heap context may be entered in; what is more is made one.
 const ENTRIES: usize = 24;
+/// How many contexts there should be in all: the larger a program, the fewer states of a method are told
+/// apart.
+const CONTEXTS: usize = 100_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
@@ -61,6 +64,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
     by_entry: FxHashMap<(InstanceId, Arc<Entry>), ContextId>,
     entries: SecondaryMap<InstanceId, u16>,
+    most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
     open: Vec<ContextId>,
     depends: FxHashSet<(ContextId, ContextId)>,
@@ -164,6 +168,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             contexts: PrimaryMap::new(),
             by_entry: FxHashMap::default(),
             entries: SecondaryMap::new(),
+            most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
             open: Vec::new(),
             depends: FxHashSet::default(),
@@ -256,7 +261,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
-        if usize::from(self.entries[instance]) >= ENTRIES {
+        if usize::from(self.entries[instance]) >= self.most_entries {
             let context = self.merge(instance, &entry, parent);
             self.by_entry.insert(key, context);
             return context;
@@ -451,7 +456,9 @@ impl<'e, 'm> Executor<'e, 'm> {
                 Operation::Branch { then, otherwise, .. } => {
                     for (target, is_then) in [(*then, true), (*otherwise, false)] {
                         let mut state = state.clone();
-                        self.branch(frame, block, is_then, &mut state);
+                        if !self.branch(frame, block, is_then, &mut state) {
+                            continue;
+                        }
                         self.exit_loop(frame, round_joins, block, target, &mut state);
                         self.arrive(frame, &mut flow, &mut open, (block, target, false), state);
                     }
@@ -588,6 +595,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
         let is_local = |path: &Path| matches!(path.root, Root::Value(_));
         state.joined_paths.retain(|(path, _)| !is_local(path));
+        state.last_started.clear();
         for received in told.iter_mut().flatten().chain([&mut state.received]) {
             for (_, path) in received.iter_mut() {
                 *path = path.take().filter(|path| !is_local(path));
