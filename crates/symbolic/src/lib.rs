@@ -135,7 +135,7 @@ impl<'m> Execution<'m> {
             .values()
             .map(|context| CalledFrom { instance: context.instance, caller: context.parent });
         let contexts = contexts.collect();
-        let confined = confined::confined(program, &heap, &sharing, &hosts, &seen_receivers);
+        let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
         Self {
             events: events.events,

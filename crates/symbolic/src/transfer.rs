@@ -212,8 +212,14 @@ impl Executor<'_, '_> {
         while let Some(object) = open.pop()
             && found.len() <= REACHABLE
         {
-            let next = self.sharing.referred[object].iter().copied();
-            open.extend(next.filter(|&next| found.insert(next)));
+            let variables = self.heap.references_of(object);
+            let seen = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
+            for (_, next) in seen {
+                open.extend(next.iter().filter(|&&next| found.insert(next)));
+                if found.len() > REACHABLE {
+                    break;
+                }
+            }
         }
         let found = (found.len() <= REACHABLE).then(|| found.into_iter().collect());
         self.reachable.insert(object, Option::clone(&found));
