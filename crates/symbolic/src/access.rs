@@ -117,6 +117,9 @@ fn modelled<'m>(
     }
 }
 
+/// Who holds a variable, the holders as objects, and which variable it is.
+type Held<'p> = (Option<&'p Place>, Vec<ObjectId>, Accessed);
+
 /// The variables that a place of a model stands for: who holds them, the holders as objects, and which.
 pub(crate) fn variables<'p, 'm>(
     program: &Program<'_>,
@@ -125,7 +128,7 @@ pub(crate) fn variables<'p, 'm>(
     statement: StatementId,
     call: ModelCall<'m>,
     place: &'p Place,
-) -> SmallVec<[(Option<&'p Place>, Vec<ObjectId>, Accessed); 1]> {
+) -> SmallVec<[Held<'p>; 1]> {
     let mut found = SmallVec::new();
     let resolve = |place: &Place| heap.resolve(program, instance, statement, call, place);
     match place {

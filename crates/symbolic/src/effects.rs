@@ -44,7 +44,7 @@ impl<'m> Executor<'_, 'm> {
                 }
                 Effect::Send { channel, within: None, .. } => {
                     for channel in self.channels_of(frame, id, call, channel) {
-                        self.send(frame, channel, state);
+                        self.send(channel, state);
                     }
                 }
                 Effect::Receive { channel, within: None, blocking, when }
@@ -113,11 +113,11 @@ impl<'m> Executor<'_, 'm> {
         let is_pending = state.pending.contains(&value);
         for effect in &call.model.effects {
             match effect {
-                Effect::Acquire { lock, mode, when: Some(when), .. } => {
-                    if is_pending && holds(when, test) {
-                        let (path, objects) = self.lock(frame, id, call, lock);
-                        self.acquire(path, objects, *mode, state);
-                    }
+                Effect::Acquire { lock, mode, when: Some(when), .. }
+                    if is_pending && holds(when, test) =>
+                {
+                    let (path, objects) = self.lock(frame, id, call, lock);
+                    self.acquire(path, objects, *mode, state);
                 }
                 Effect::Receive { channel, within: None, blocking, when } => {
                     let is_told = match when {
@@ -197,8 +197,7 @@ impl<'m> Executor<'_, 'm> {
         let found = variables(self.program, self.heap, frame.instance, id, call, place);
         let mut channels = Vec::new();
         for (_, objects, accessed) in found {
-            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
-            channels.extend(objects.into_iter().map(|object| Channel::Object(object, variable)));
+            channels.extend(objects.into_iter().map(|object| Channel::of(object, accessed)));
         }
         channels
     }

@@ -21,6 +21,7 @@ use crate::event::ContextId;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
+use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
 use crate::threads::Threads;
 use crate::transfer::Test;
@@ -33,6 +34,17 @@ const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
 const ROUNDS: u8 = 40;
 
+/// What is known before the execution.
+pub(crate) struct Facts<'e, 'm> {
+    pub(crate) heap: &'e Heap<'m>,
+    pub(crate) methods: &'e Methods,
+    pub(crate) threads: &'e Threads,
+    pub(crate) sharing: &'e SharingFacts,
+    pub(crate) signals: &'e Signals,
+    pub(crate) views: &'e Views,
+    pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+}
+
 /// The machine.
 pub(crate) struct Executor<'e, 'm> {
     pub(crate) program: &'e Program<'e>,
@@ -40,6 +52,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) methods: &'e Methods,
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
+    pub(crate) signals: &'e Signals,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
@@ -60,8 +73,6 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
-    /// The threads that may send a signal; sorted.
-    pub(crate) senders: FxHashMap<ChannelId, Vec<OriginId>>,
 }
 
 /// A method in a heap context, entered in a state.
@@ -137,21 +148,15 @@ pub(crate) struct Flow {
 }
 
 impl<'e, 'm> Executor<'e, 'm> {
-    pub(crate) fn new(
-        program: &'e Program<'e>,
-        heap: &'e Heap<'m>,
-        methods: &'e Methods,
-        threads: &'e Threads,
-        sharing: &'e SharingFacts,
-        views: &'e Views,
-        class_locks: &'e FxHashMap<MethodId, ObjectId>,
-    ) -> Self {
+    pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
+        let Facts { heap, methods, threads, sharing, signals, views, class_locks } = facts;
         Self {
             program,
             heap,
             methods,
             threads,
             sharing,
+            signals,
             views,
             class_locks,
             sets: UniqueMap::new(),
@@ -168,7 +173,6 @@ impl<'e, 'm> Executor<'e, 'm> {
             is_final: false,
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
-            senders: FxHashMap::default(),
         }
     }
 
@@ -224,14 +228,11 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// The thread that runs a frame sends a signal.
-    pub(crate) fn send(&mut self, frame: &Frame, channel: Channel, state: &mut State) {
-        let channel = self.channels.intern(channel);
-        unite(&mut state.sent, &[channel]);
-        let thread = self.heap.instances[frame.instance].origin;
-        let senders = self.senders.entry(channel).or_default();
-        if let Err(at) = senders.binary_search(&thread) {
-            senders.insert(at, thread);
+    /// A signal is sent.
+    pub(crate) fn send(&mut self, channel: Channel, state: &mut State) {
+        if self.signals.is_useful(channel) {
+            let channel = self.channels.intern(channel);
+            unite(&mut state.sent, &[channel]);
         }
     }
 

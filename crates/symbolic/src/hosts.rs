@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use unsnarl_entity::SecondaryMap;
 use unsnarl_models::{Effect, Place};
 use unsnarl_program::FieldId;
-use unsnarl_program::body::{Constant, InvokeKind, Operation, StatementId, Value};
+use unsnarl_program::body::{BlockId, Constant, InvokeKind, Operation, StatementId, Value};
 use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId};
 
 use crate::event::PathStep;
@@ -17,7 +17,7 @@ use crate::path::Path;
 use crate::threads::is_followed;
 
 /// How many calls are looked through for the place where an object is made.
-const DEPTH: u8 = 4;
+const DEPTH: u8 = 6;
 
 /// Which objects are stored into which fields by whom.
 #[derive(Debug, Default)]
@@ -102,7 +102,7 @@ impl Stores<'_, '_> {
         let definition = facts.body.values[value].definition;
         // A value that was made before a loop could be stored into many hosts in the loop.
         let is_once = at.is_none_or(|at| !facts.is_in_cycle(at) || facts.is_in_cycle(definition));
-        if !is_once || hosts_of(facts, value) > 1 {
+        if !is_once || !has_one_host(facts, value) {
             return false;
         }
         match &facts.body.statements[definition].operation {
@@ -134,21 +134,32 @@ impl Stores<'_, '_> {
         }
     }
 
-    /// Whether a call returns a new object.
-    fn is_maker(&self, id: InstanceId, call: StatementId, depth: u8) -> bool {
-        let models = self.heap.models_at(id, call);
-        let calls = self.heap.calls_at(id, call);
-        let makes = |model: &ModelCall<'_>| {
+    /// Whether a call returns a new object, or an argument that is one.
+    fn is_maker(&self, id: InstanceId, at: StatementId, depth: u8) -> bool {
+        let argument = |number: u16| {
+            self.argument(id, at, number)
+                .is_some_and(|argument| self.is_made(id, argument, Some(at), depth + 1))
+        };
+        let is_model_maker = |model: &ModelCall<'_>| {
             let mut returns = model.model.effects.iter().filter_map(|effect| match effect {
                 Effect::Return(place) => Some(place),
                 _ => None,
             });
             let first = returns.next();
-            matches!(first, Some(Place::New(_))) && returns.next().is_none()
+            let first_argument = u16::from(!self.is_static_call(id, at));
+            returns.next().is_none()
+                && match first {
+                    Some(Place::New(_)) => true,
+                    Some(Place::This) => argument(0),
+                    Some(Place::Argument(number)) => argument(first_argument + u16::from(*number)),
+                    _ => false,
+                }
         };
+        let models = self.heap.models_at(id, at);
         let mut is_any = !models.is_empty();
-        let mut is_maker = models.iter().all(makes);
-        for call in calls.iter().filter(|call| call.kind != EdgeKind::ClassInit) {
+        let mut is_maker = models.iter().all(is_model_maker);
+        let calls = self.heap.calls_at(id, at).iter();
+        for call in calls.filter(|call| call.kind != EdgeKind::ClassInit) {
             let callee = call.callee;
             let Some(facts) = self.methods.get(self.heap.instances[callee].method) else {
                 return false;
@@ -158,43 +169,63 @@ impl Stores<'_, '_> {
                 && facts.body.statements.values().all(|statement| match statement.operation {
                     Operation::Return(Some(value)) => {
                         let value = facts.uncast(value);
-                        hosts_of(facts, value) == 0 && self.is_made(callee, value, None, depth + 1)
+                        hosts_of(facts, value).is_empty()
+                            && match facts.body.definition(value).operation {
+                                Operation::Parameter(number) => argument(number),
+                                _ => self.is_made(callee, value, None, depth + 1),
+                            }
                     }
                     _ => true,
                 });
         }
         is_any && is_maker
     }
+
+    fn is_static_call(&self, id: InstanceId, call: StatementId) -> bool {
+        let facts = self.methods.get(self.heap.instances[id].method);
+        facts.is_some_and(|facts| {
+            let operation = &facts.body.statements[call].operation;
+            matches!(operation, Operation::Invoke { kind: InvokeKind::Static, .. })
+        })
+    }
 }
 
-/// Into how many hosts a value may be stored by a method, itself or by calls. A host without a name
-/// counts each time.
-fn hosts_of(facts: &MethodFacts, value: Value) -> usize {
-    let mut named: Vec<&Path> = Vec::new();
-    let mut unnamed = 0;
-    for statement in facts.body.statements.values() {
-        match &statement.operation {
+/// Whether a method stores a value into one host at most, itself or by calls. A host without a name is
+/// one of its own; hosts on different branches do not add up.
+fn has_one_host(facts: &MethodFacts, value: Value) -> bool {
+    let hosts = hosts_of(facts, value);
+    hosts.iter().enumerate().all(|(index, (one, at))| {
+        hosts[index + 1..].iter().all(|(other, then)| {
+            one.is_some() && one == other
+                || at != then && !facts.reaches(*at, *then) && !facts.reaches(*then, *at)
+        })
+    })
+}
+
+/// Where a method stores a value, itself or by calls: the path of the host, and the block.
+fn hosts_of(facts: &MethodFacts, value: Value) -> Vec<(Option<&Path>, BlockId)> {
+    let mut hosts = Vec::new();
+    for (id, statement) in facts.body.statements.iter() {
+        let host = match &statement.operation {
             Operation::PutField { object, value: stored, .. } if facts.uncast(*stored) == value => {
-                named.push(facts.strict_path(*object));
+                Some(facts.strict_path(*object))
             }
-            Operation::ArrayStore { value: stored, .. } if facts.uncast(*stored) == value => {
-                unnamed += 1;
-            }
+            Operation::ArrayStore { value: stored, .. } if facts.uncast(*stored) == value => None,
             Operation::Invoke { kind, arguments, .. } => {
-                let is_static = *kind == InvokeKind::Static;
                 let is_it = |&argument: &Value| facts.uncast(argument) == value;
-                if is_static && arguments.iter().any(is_it) {
-                    unnamed += 1;
+                if *kind == InvokeKind::Static && arguments.iter().any(is_it) {
+                    None
                 } else if let Some((receiver, rest)) = arguments.split_first()
                     && rest.iter().any(is_it)
                 {
-                    named.push(facts.strict_path(*receiver));
+                    Some(facts.strict_path(*receiver))
+                } else {
+                    continue;
                 }
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        hosts.push((host, facts.block_of(id)));
     }
-    named.sort_unstable();
-    named.dedup();
-    named.len() + unnamed
+    hosts
 }

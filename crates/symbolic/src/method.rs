@@ -131,6 +131,27 @@ impl MethodFacts {
         self.in_cycle[self.block_of[statement.index()].index()]
     }
 
+    pub(crate) fn block_of(&self, statement: StatementId) -> BlockId {
+        self.block_of[statement.index()]
+    }
+
+    /// Whether control may get from the end of one block to another.
+    pub(crate) fn reaches(&self, from: BlockId, to: BlockId) -> bool {
+        let mut seen: EntitySet<BlockId> = EntitySet::new();
+        let mut open = vec![from];
+        while let Some(block) = open.pop() {
+            for next in self.body.successors(block) {
+                if next == to {
+                    return true;
+                }
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        false
+    }
+
     /// The field that a statement accesses, if it exists.
     pub(crate) fn field(&self, statement: StatementId) -> Option<FieldId> {
         self.fields[statement.index()]

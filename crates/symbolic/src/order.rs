@@ -8,7 +8,7 @@ use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 use crate::Execution;
 use crate::emit::Time;
 use crate::event::{CommonGuard, Event, EventId, Guard, Order, Sharing};
-use crate::state::Joined;
+use crate::state::{Channel, Joined};
 
 impl Execution<'_> {
     pub(crate) fn find_order(
@@ -37,8 +37,10 @@ impl Execution<'_> {
         if let Some(is_assumed) = joins.min() {
             return Some(Order::Join { is_assumed });
         }
-        if pairs.iter().any(|&(early, late)| self.is_signalled(early, late)) {
-            return Some(Order::Signal);
+        match pairs.iter().find_map(|&(early, late)| self.signalled(early, late)) {
+            Some(false) => return Some(Order::Signal),
+            Some(true) => return Some(Order::Join { is_assumed: true }),
+            None => {}
         }
         if self.is_serial(one.thread, other.thread) {
             return Some(Order::Serial);
@@ -150,20 +152,25 @@ impl Execution<'_> {
     }
 
     /// Whether the second access has received a signal that only the thread of the first can have sent
-    /// and that it had not sent yet.
-    fn is_signalled(&self, early: EventId, late: EventId) -> bool {
+    /// and that it had not sent yet. If many instances of that thread send, those who wait are taken to
+    /// wait for all of them: then the answer is true.
+    fn signalled(&self, early: EventId, late: EventId) -> Option<bool> {
         let thread = self.events[early].thread;
         let (before, after) = (self.time(early), self.time(late));
-        self.is_unique_thread(thread)
-            && after.received.iter().any(|&(channel, is_base)| {
-                let is_known = match self.channels[channel] {
-                    crate::state::Channel::Static(_) => true,
-                    crate::state::Channel::Object(object, _) => is_base || self.is_unique(object),
-                };
-                is_known
-                    && !before.sent.contains(&channel)
-                    && self.senders.get(&channel).is_some_and(|senders| **senders == [thread])
-            })
+        let is_unique = self.is_unique_thread(thread);
+        let found = after.received.iter().any(|&(channel, is_base)| {
+            let is_known = match self.channels[channel] {
+                Channel::Static(_) => true,
+                Channel::Object(object, _) => is_base || self.is_unique(object),
+            };
+            let ends = self.signals.ends(self.channels[channel]);
+            is_known
+                && !before.sent.contains(&channel)
+                && ends.is_some_and(|ends| {
+                    ends.senders[..] == [thread] && (is_unique || ends.is_waited_for_once())
+                })
+        });
+        found.then_some(!is_unique)
     }
 
     /// Whether the tasks of two threads run one after the other.

@@ -51,10 +51,10 @@ impl Executor<'_, '_> {
                 if let Some(field) = frame.facts.field(id) {
                     self.store(frame, *object, Some(PathStep::Field(field)), *value, state);
                     // Nobody waits for the value that a variable has from the beginning.
-                    if self.is_volatile(field) && !is_default(frame, *value) {
+                    if self.is_volatile(field) && !is_default(&frame.facts, *value) {
                         let variable = Some(Accessed::Field(field));
                         for &object in self.heap.points_to(frame.instance, *object) {
-                            self.send(frame, Channel::Object(object, variable), state);
+                            self.send(Channel::Object(object, variable), state);
                         }
                     }
                 }
@@ -62,9 +62,9 @@ impl Executor<'_, '_> {
             Operation::PutStatic { value, .. } => {
                 if let Some(field) = frame.facts.field(id)
                     && self.is_volatile(field)
-                    && !is_default(frame, *value)
+                    && !is_default(&frame.facts, *value)
                 {
-                    self.send(frame, Channel::Static(field), state);
+                    self.send(Channel::Static(field), state);
                 }
                 self.escape_value(frame, *value, state);
             }
@@ -212,8 +212,14 @@ impl Executor<'_, '_> {
         while let Some(object) = open.pop()
             && found.len() <= REACHABLE
         {
-            let next = self.sharing.referred[object].iter().copied();
-            open.extend(next.filter(|&next| found.insert(next)));
+            let variables = self.heap.references_of(object);
+            let seen = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
+            for (_, next) in seen {
+                open.extend(next.iter().filter(|&&next| found.insert(next)));
+                if found.len() > REACHABLE {
+                    break;
+                }
+            }
         }
         let found = (found.len() <= REACHABLE).then(|| found.into_iter().collect());
         self.reachable.insert(object, Option::clone(&found));
@@ -385,8 +391,7 @@ impl Executor<'_, '_> {
             }
             Operation::GetStatic { .. } if test != Test::Zero => {
                 if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
-                    let channel = self.channels.intern(Channel::Static(field));
-                    state.add_received((channel, None));
+                    self.add_received(Channel::Static(field), None, state);
                 }
             }
             Operation::Invoke { .. } => {
@@ -405,7 +410,13 @@ impl Executor<'_, '_> {
         state: &mut State,
     ) {
         if let &[object] = objects {
-            let channel = self.channels.intern(Channel::Object(object, variable));
+            self.add_received(Channel::Object(object, variable), path, state);
+        }
+    }
+
+    fn add_received(&mut self, channel: Channel, path: Option<Path>, state: &mut State) {
+        if self.signals.is_useful(channel) {
+            let channel = self.channels.intern(channel);
             state.add_received((channel, path));
         }
     }
@@ -418,9 +429,7 @@ fn forget(state: &mut State, value: Value) {
     state.fresh.retain(|fresh| !is_it(&fresh.path));
     state.joined_paths.retain(|(path, _)| !is_it(path));
     state.pending.retain(|pending| *pending != value);
-    state.told.retain(|(about, _, _, path)| {
-        *about != value && !path.as_ref().is_some_and(is_it)
-    });
+    state.told.retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
     for lock in &mut state.locks {
         lock.path = lock.path.take().filter(|path| !is_it(path));
     }

@@ -281,7 +281,8 @@ error[data-race]: Counter.value is written by several Worker threads at T.java:7
    = why: + no-lock-at-all: neither access holds a lock
    = why: + lost-update: the new value is computed from the old one, so that updates get lost
    = why: + one-object: there is only one such variable, so both accesses are to the same
-   = why: = thread-not-unique: several Worker threads may run at the same time (started at T.java:11)
+   = why: = thread-not-unique: several Worker threads may run at the same time (started at
+          T.java:11)
    = hint: use AtomicInteger, or guard every access with one lock
 ";
     assert!(text.starts_with(expected), "{text}");

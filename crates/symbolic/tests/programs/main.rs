@@ -194,6 +194,17 @@ impl Analysed<'_, '_> {
                 )
             })
             .collect();
+        let mut objects: Vec<_> = self
+            .events(variable)
+            .into_iter()
+            .flat_map(|id| self.execution.events[id].objects.to_vec())
+            .collect();
+        objects.sort_unstable();
+        objects.dedup();
+        for object in objects {
+            let sharing = self.execution.sharing(object);
+            lines.push(format!("{object} {sharing:?} {:?}", self.execution.heap.objects[object]));
+        }
         lines.extend(self.verdicts(variable).into_iter().map(|verdict| format!("{verdict:?}")));
         lines
     }
