@@ -329,6 +329,8 @@ impl Executor<'_, '_> {
         after.joined = inner.joined.clone();
         after.sent = inner.sent.clone();
         unite(&mut after.joined_some, &inner.joined_some);
+        // The callee may have started more of them.
+        after.last_started.clear();
         let outward: Vec<(Path, Path)> = {
             let of = |path: &Path| self.outward(frame, &names, path).map(|to| (path.clone(), to));
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);

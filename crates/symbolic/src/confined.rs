@@ -55,7 +55,8 @@ pub(crate) fn confined(
                 open.push(object);
             }
         }
-        for holder in inside.iter() {
+        // What the thread itself makes refers to what the thread itself has.
+        for holder in inside.iter().filter(|&holder| !is_own(holder)) {
             let variables = heap.references_of(holder);
             for (variable, held) in variables.filter(|&(name, _)| is_seen(holder, name)) {
                 let is_hosted = |object: ObjectId| match variable {

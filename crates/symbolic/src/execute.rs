@@ -451,7 +451,9 @@ impl<'e, 'm> Executor<'e, 'm> {
                 Operation::Branch { then, otherwise, .. } => {
                     for (target, is_then) in [(*then, true), (*otherwise, false)] {
                         let mut state = state.clone();
-                        self.branch(frame, block, is_then, &mut state);
+                        if !self.branch(frame, block, is_then, &mut state) {
+                            continue;
+                        }
                         self.exit_loop(frame, round_joins, block, target, &mut state);
                         self.arrive(frame, &mut flow, &mut open, (block, target, false), state);
                     }
@@ -588,6 +590,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
         let is_local = |path: &Path| matches!(path.root, Root::Value(_));
         state.joined_paths.retain(|(path, _)| !is_local(path));
+        state.last_started.clear();
         for received in told.iter_mut().flatten().chain([&mut state.received]) {
             for (_, path) in received.iter_mut() {
                 *path = path.take().filter(|path| !is_local(path));

@@ -49,6 +49,11 @@ impl SharingFacts {
                 facts.collect(program, heap, method, id);
             }
         }
+        for (id, origin) in heap.origins.iter() {
+            if let Some(receiver) = origin.receiver {
+                unite(&mut facts.touched[receiver], &[id]);
+            }
+        }
         facts.classify(heap, threads);
         facts.find_relevant(program, heap, methods);
         facts
@@ -112,7 +117,7 @@ impl SharingFacts {
                 }
             }
             match &data.operation {
-                Operation::PutField { object, .. } => {
+                Operation::PutField { object, .. } | Operation::GetField { object, .. } => {
                     for &object in heap.points_to(id, *object) {
                         unite(&mut self.touched[object], &[origin]);
                     }

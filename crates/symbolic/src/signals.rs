@@ -11,7 +11,7 @@ use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{Heap, InstanceId, OriginId};
 use unsnarl_program::{FieldId, MethodId, Program};
 
-use crate::access::variables;
+use crate::access::channels;
 use crate::emit::is_default;
 use crate::event::Accessed;
 use crate::method::{MethodFacts, Methods};
@@ -133,10 +133,8 @@ impl Signals {
                             }
                             _ => continue,
                         };
-                        let found = variables(program, heap, id, statement, call, place);
-                        for channel in found.iter().flat_map(|(_, objects, accessed)| {
-                            objects.iter().map(|&object| Channel::of(object, *accessed))
-                        }) {
+                        let found = channels(program, heap, id, statement, call, place);
+                        for channel in found.into_iter().flat_map(|(_, channels)| channels) {
                             match waits {
                                 None => self.send(channel, thread),
                                 Some(true) => {

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub(crate) joined_some: SmallVec<[OriginId; 2]>,
     /// The thread of this object has certainly ended; sorted.
     pub(crate) joined_paths: SmallVec<[(Path, OriginId); 1]>,
+    /// The only instance of a thread that may not have ended, by the object that stands for it; sorted.
+    pub(crate) last_started: SmallVec<[(Path, OriginId); 1]>,
     /// Possibly sent by this thread; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
@@ -107,6 +109,7 @@ impl State {
         is_new |= keep(&mut self.pending, &other.pending);
         is_new |= keep(&mut self.joined_some, &other.joined_some);
         is_new |= keep(&mut self.joined_paths, &other.joined_paths);
+        is_new |= keep(&mut self.last_started, &other.last_started);
         is_new |= keep(&mut self.received, &other.received);
         is_new |= keep(&mut self.told, &other.told);
         is_new |= keep(&mut self.fresh, &other.fresh);

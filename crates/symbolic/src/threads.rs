@@ -293,7 +293,7 @@ impl Threads {
 }
 
 /// Whether one start runs many times.
-fn repeats(kind: OriginKind) -> bool {
+pub(crate) fn repeats(kind: OriginKind) -> bool {
     use StartKind::{ParallelStream, PeriodicTask};
     matches!(kind, OriginKind::Started(ParallelStream | PeriodicTask))
 }
