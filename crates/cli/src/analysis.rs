@@ -23,9 +23,19 @@ pub(crate) fn execute<'a>(
             failures.join("; ")
         );
     }
-    let entries = session.required_entry_points()?;
-    let settings = Settings { is_library: session.is_library() };
+    let mut entries = session.required_entry_points()?;
     let models = session.models;
+    if session.is_library() {
+        let all = entries.methods.len();
+        let classes = entries.keep_shared_classes(&mut session.program, models);
+        if entries.methods.len() < all {
+            session.add_notes([format!(
+                "of the library, the {classes} classes that are marked thread-safe or take a lock are \
+                 taken as shared by clients; name methods of others with --entry"
+            )]);
+        }
+    }
+    let settings = Settings { is_library: entries.are_concurrent };
     let mut progress = |what: &str| phases.enter(what);
     let execution = Execution::run(&mut session.program, models, &entries, settings, &mut progress);
     session.set_gaps(&execution.heap.gaps);
