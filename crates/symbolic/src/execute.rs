@@ -29,7 +29,7 @@ use crate::views::Views;
 
 /// How many states a method in a heap context may be entered in, as long as there are not more contexts
 /// than this in all; what is more is made one.
-const ENTRIES: [(usize, usize); 3] = [(20_000, 24), (60_000, 5), (usize::MAX, 1)];
+const ENTRIES: [(usize, usize); 3] = [(20_000, 24), (50_000, 4), (usize::MAX, 1)];
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
