@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
 use unsnarl_classfile::{Opcode, flags};
 use unsnarl_models::{Effect, LockMode, MethodModel, Place};
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
@@ -13,9 +14,10 @@ use crate::event::{Accessed, PathStep};
 use crate::execute::{Executor, Frame};
 use crate::path::{Path, Root};
 use crate::state::{Channel, Fresh, Lock, ObjectsId, State};
+use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
-const REACHABLE: usize = 2000;
+const REACHABLE: usize = 400;
 
 /// What a branch tells about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,21 +209,21 @@ impl Executor<'_, '_> {
         if let Some(known) = self.reachable.get(&object) {
             return known.clone();
         }
-        let mut found = std::collections::BTreeSet::from([object]);
+        let mut seen: FxHashSet<ObjectId> = FxHashSet::from_iter([object]);
         let mut open = vec![object];
         while let Some(object) = open.pop()
-            && found.len() <= REACHABLE
+            && seen.len() <= REACHABLE
         {
             let variables = self.heap.references_of(object);
-            let seen = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
-            for (_, next) in seen {
-                open.extend(next.iter().filter(|&&next| found.insert(next)));
-                if found.len() > REACHABLE {
+            let seen_by_all = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
+            for (_, next) in seen_by_all {
+                open.extend(next.iter().filter(|&&next| seen.insert(next)));
+                if seen.len() > REACHABLE {
                     break;
                 }
             }
         }
-        let found = (found.len() <= REACHABLE).then(|| found.into_iter().collect());
+        let found = (seen.len() <= REACHABLE).then(|| sorted(seen).into());
         self.reachable.insert(object, Option::clone(&found));
         found
     }
@@ -380,7 +382,7 @@ impl Executor<'_, '_> {
             Operation::Invoke { .. } => {
                 let models = self.heap.models_at(frame.instance, definition);
                 !models.is_empty()
-                    && self.heap.calls_at(frame.instance, definition).is_empty()
+                    && self.calls_at(frame, definition).is_empty()
                     && models.iter().all(|call| returns_new(call.model))
             }
             _ => false,

@@ -1,6 +1,6 @@
 //! Accesses that conflict, and accesses that do not.
 
-use unsnarl_symbolic::Order;
+use unsnarl_symbolic::{Order, UseKind};
 
 use crate::Case;
 
@@ -144,6 +144,15 @@ class Main {
         assert!(a.is_ordered_by("snacksEaten", Order::Encapsulated));
         assert!(a.is_ordered_by("snacksEaten", Order::Join { is_assumed: false }));
         assert!(a.thread_names().contains(&"Philo".to_owned()));
+        let eaten = a.events("snacksEaten");
+        let philo = a.execution.events[eaten[0]].objects[0];
+        let graph = a.execution.object_use_graph(&a.program, philo);
+        let count = |kind| graph.nodes.values().filter(|used| used.kind == kind).count();
+        // Figure 4.1 of the seed; the elements of the array are loaded by both calls.
+        assert_eq!((count(UseKind::New), count(UseKind::Start), count(UseKind::Join)), (1, 1, 1));
+        assert_eq!((count(UseKind::Put), count(UseKind::Get)), (2, 2));
+        assert!(graph.nodes.values().any(|used| used.kind == UseKind::Put && used.is_new_safe));
+        assert!(!graph.reference_flow.is_empty() && !graph.thread_control.is_empty());
         true
     })
 }
