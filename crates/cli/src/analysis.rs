@@ -1,25 +1,34 @@
 //! The symbolic execution of the program that the arguments name, as `check`, `explain` and `inspect`
 //! need it.
 
+use anyhow::bail;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
 use unsnarl_program::heap::OriginKind;
 use unsnarl_symbolic::{Execution, Settings};
 
 use crate::progress::Phases;
-use crate::session::Session;
+use crate::session::{Session, failure_text};
 
-/// Runs the program from its entry points; an error if there are none. What could not be followed
+/// Runs the program from its entry points; an error if there are none, or no JDK. What could not be followed
 /// becomes notes of the session.
 pub(crate) fn execute<'a>(
     session: &mut Session<'a>,
     phases: &mut Phases,
 ) -> anyhow::Result<Execution<'a>> {
+    if session.program.find_class(b"java/lang/Object").is_none() {
+        let failures: Vec<String> = session.failures().iter().map(failure_text).collect();
+        bail!(
+            "without the classes of a JDK nothing is known about threads and locks: name one with \
+             --jdk ({})",
+            failures.join("; ")
+        );
+    }
     let entries = session.required_entry_points()?;
     let settings = Settings { is_library: session.is_library() };
     let models = session.models;
     let mut progress = |what: &str| phases.enter(what);
     let execution = Execution::run(&mut session.program, models, &entries, settings, &mut progress);
-    session.add_gaps(&execution.heap.gaps);
+    session.set_gaps(&execution.heap.gaps);
     session.add_notes(execution.heap.widened.iter().cloned());
     session.add_notes(execution.notes.iter().cloned());
     if let Some(note) = no_thread_note(session, &execution) {
@@ -28,11 +37,16 @@ pub(crate) fn execute<'a>(
     Ok(execution)
 }
 
+/// Whether there is such a thread at run time. Class initializers run in whatever thread comes first.
+pub(crate) fn is_thread(kind: OriginKind) -> bool {
+    !matches!(kind, OriginKind::Init | OriginKind::Mixed)
+}
+
 /// Says why nothing can be found in a program that has one thread only, and where it could start
 /// others if something called that.
 fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Option<String> {
-    let is_alone = |kind: OriginKind| matches!(kind, OriginKind::Main | OriginKind::Init);
-    if execution.heap.origins.iter().any(|(_, origin)| !is_alone(origin.kind)) {
+    let is_other = |kind| is_thread(kind) && kind != OriginKind::Main;
+    if execution.heap.origins.iter().any(|(_, origin)| is_other(origin.kind)) {
         return None;
     }
     let reason = "the program starts no thread, so nothing can race";
@@ -54,9 +68,15 @@ fn no_thread_note(session: &mut Session<'_>, execution: &Execution<'_>) -> Optio
             "{reason}: {starter} starts one, but no entry point reaches it (--entry names further \
              entry points, --library takes every public method as called in parallel)"
         ),
-        None => format!(
-            "{reason}: no statement that an entry point reaches starts one (--library takes every \
-             public method as called in parallel)"
-        ),
+        None => {
+            let unknown = match session.program.phantoms().next() {
+                Some(_) => ", unless a class that was not found does",
+                None => "",
+            };
+            format!(
+                "{reason}: no statement that an entry point reaches starts one{unknown} (--library \
+                 takes every public method as called in parallel)"
+            )
+        }
     })
 }

@@ -5,12 +5,11 @@ use std::time::Instant;
 use unsnarl_detect_static::{self as detect_static, Checked};
 use unsnarl_findings::{Finding, Report, Statistic, Tool, merge_all};
 use unsnarl_program::MethodId;
-use unsnarl_program::heap::OriginKind;
 use unsnarl_report::{json, text};
 use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
-use crate::analysis::execute;
+use crate::analysis::{execute, is_thread};
 use crate::args::{CheckArguments, FOUND_STATICALLY, ReportFormat};
 use crate::output::Output;
 use crate::progress::Phases;
@@ -102,8 +101,7 @@ fn stats(classes: usize, execution: &Execution<'_>, checked: &Checked) -> Vec<(S
         heap.instances.iter().map(|(_, instance)| instance.method).collect();
     methods.sort_unstable();
     methods.dedup();
-    // Class initializers run in whatever thread comes first.
-    let threads = heap.origins.iter().filter(|(_, origin)| origin.kind != OriginKind::Init).count();
+    let threads = heap.origins.iter().filter(|(_, origin)| is_thread(origin.kind)).count();
     let counts = [
         ("classes", classes),
         ("methods", methods.len()),

@@ -66,6 +66,7 @@ pub(crate) struct Session<'a> {
     pub(crate) models: &'a Models,
     /// When the work began.
     pub(crate) started: Instant,
+    gaps: Gaps,
     notes: Vec<String>,
 }
 
@@ -77,7 +78,8 @@ impl<'a> Session<'a> {
         models: &'a Models,
     ) -> Self {
         let (program, started) = (Program::new(path), Instant::now());
-        Self { inputs, arguments, program, models, started, notes: Vec::new() }
+        let gaps = Gaps::default();
+        Self { inputs, arguments, program, models, started, gaps, notes: Vec::new() }
     }
 
     /// Whether clients call the program from outside.
@@ -184,13 +186,13 @@ impl<'a> Session<'a> {
     pub(crate) fn call_graph(&mut self) -> CallGraph {
         let points = self.entry_points();
         let graph = CallGraph::build(&mut self.program, self.models, &points);
-        self.add_gaps(&graph.gaps);
+        self.set_gaps(&graph.gaps);
         graph
     }
 
-    /// Notes what an analysis could not follow.
-    pub(crate) fn add_gaps(&mut self, gaps: &Gaps) {
-        self.add_notes(gap_notes(gaps));
+    /// Remembers what the last analysis could not follow.
+    pub(crate) fn set_gaps(&mut self, gaps: &Gaps) {
+        self.gaps = *gaps;
     }
 
     /// Notes what a user should know about the result.
@@ -228,6 +230,7 @@ impl<'a> Session<'a> {
             .map(|problem| problem.error.to_string())
             .collect();
         notes.extend(self.program.notes());
+        notes.extend(gap_notes(&self.gaps));
         notes.extend(self.notes.iter().cloned());
         let missing = self.missing_classes();
         if !missing.is_empty() {
@@ -293,16 +296,37 @@ fn gap_notes(gaps: &Gaps) -> Vec<String> {
         unknown_reflection,
         dynamic_calls,
     } = *gaps;
-    let note = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let note = |count: usize, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{count} {many}")),
+    };
     [
-        note(unresolved_calls, "calls lead to methods that were not found"),
+        note(
+            unresolved_calls,
+            "call leads to a method that was not found",
+            "calls lead to methods that were not found",
+        ),
         note(
             opaque_calls,
+            "call leads into a native or an opaque package; what that locks or starts is not seen",
             "calls lead into natives or opaque packages; what those lock or start is not seen",
         ),
-        note(unknown_receivers, "calls are made on objects that come out of such code"),
-        note(unknown_reflection, "reflective calls or allocations have a class that is not known"),
-        note(dynamic_calls, "dynamic calls have a bootstrap method that is not understood"),
+        note(
+            unknown_receivers,
+            "call is made on an object that comes out of such code",
+            "calls are made on objects that come out of such code",
+        ),
+        note(
+            unknown_reflection,
+            "reflective call or allocation has a class that is not known",
+            "reflective calls or allocations have a class that is not known",
+        ),
+        note(
+            dynamic_calls,
+            "dynamic call has a bootstrap method that is not understood",
+            "dynamic calls have a bootstrap method that is not understood",
+        ),
     ]
     .into_iter()
     .flatten()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::{Effect, MethodModel, Models, Place, StartKind};
 
 pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start};
@@ -20,6 +20,7 @@ pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start}
 use crate::body::{Operation, StatementId, Value};
 use crate::class::{FieldId, MethodId};
 use crate::names::Symbol;
+use crate::path::Role;
 use crate::program::Program;
 
 entity_id! {
@@ -53,6 +54,8 @@ pub struct Heap<'m> {
     /// The instance under which the model calls of an instance are found.
     pub(crate) solved_as: SecondaryMap<InstanceId, Option<InstanceId>>,
     pub(crate) contents: FxHashMap<(ObjectId, Variable), SetId>,
+    /// The variables of each object that refer to something; sorted.
+    pub(crate) variables: SecondaryMap<ObjectId, Vec<(Variable, SetId)>>,
     pub(crate) statics: FxHashMap<FieldId, SetId>,
     pub(crate) static_places: FxHashMap<(Symbol, Symbol), SetId>,
 }
@@ -180,6 +183,57 @@ impl<'m> Heap<'m> {
         self.contents.iter().map(|(&(object, variable), &set)| (object, variable, &*self.sets[set]))
     }
 
+    /// The variables of an object that refer to something, with what they refer to.
+    pub fn references_of(
+        &self,
+        object: ObjectId,
+    ) -> impl Iterator<Item = (Variable, &[ObjectId])> + use<'_, 'm> {
+        self.variables[object].iter().map(|&(variable, set)| (variable, &*self.sets[set]))
+    }
+
+    /// The objects that can be reached from some by the variables to be followed; these included.
+    pub fn reachable(
+        &self,
+        roots: impl IntoIterator<Item = ObjectId>,
+        is_followed: impl Fn(ObjectId, Variable) -> bool,
+    ) -> EntitySet<ObjectId> {
+        let mut reached = EntitySet::new();
+        let mut seen: EntitySet<SetId> = EntitySet::new();
+        let mut open: Vec<ObjectId> =
+            roots.into_iter().filter(|&root| reached.insert(root)).collect();
+        while let Some(object) = open.pop() {
+            for &(variable, set) in &self.variables[object] {
+                // What is in a set is reached once, from whichever object.
+                if is_followed(object, variable) && seen.insert(set) {
+                    open.extend(self.sets[set].iter().filter(|&&next| reached.insert(next)));
+                }
+            }
+        }
+        reached
+    }
+
+    /// Calls for every variable that is chosen with what it refers to; the same objects are told once.
+    pub fn each_set(
+        &self,
+        objects: impl IntoIterator<Item = ObjectId>,
+        is_chosen: impl Fn(ObjectId, Variable) -> bool,
+        mut visit: impl FnMut(&[ObjectId]),
+    ) {
+        let mut seen: EntitySet<SetId> = EntitySet::new();
+        for object in objects {
+            for &(variable, set) in &self.variables[object] {
+                if is_chosen(object, variable) && seen.insert(set) {
+                    visit(&self.sets[set]);
+                }
+            }
+        }
+    }
+
+    /// The objects that models keep in places that exist once.
+    pub fn static_places(&self) -> impl Iterator<Item = &[ObjectId]> {
+        self.static_places.values().map(|&set| &*self.sets[set])
+    }
+
     /// The objects that a static field may refer to, sorted.
     pub fn static_field(&self, field: FieldId) -> &[ObjectId] {
         self.statics.get(&field).map_or(&[], |&set| &self.sets[set])
@@ -274,22 +328,31 @@ impl<'m> Heap<'m> {
         objects: &[ObjectId],
         name: Symbol,
     ) -> Vec<ObjectId> {
-        let mut found = Vec::new();
+        let mut sets: Vec<SetId> = Vec::new();
         for &object in objects {
-            let slot = self.contents(object, Variable::Slot(name));
-            found.extend_from_slice(slot);
+            sets.extend(self.contents.get(&(object, Variable::Slot(name))));
             // Where a model names a field of a library class that is analysed, it means that field.
             let class = self.objects[object].object.class();
+            let class = class.filter(|&class| program.role(class) != Some(Role::Input));
             for class in class.into_iter().flat_map(|class| program.superclasses(class)) {
                 for &field in &program.classes()[class].fields {
                     if program.fields()[field].name == name {
-                        found.extend_from_slice(self.contents(object, Variable::Field(field)));
+                        sets.extend(self.contents.get(&(object, Variable::Field(field))));
                     }
                 }
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        sets.sort_unstable();
+        sets.dedup();
+        if let [set] = sets[..] {
+            return self.sets[set].to_vec();
+        }
+        let mut found = EntitySet::new();
+        for set in sets {
+            for &object in &self.sets[set] {
+                found.insert(object);
+            }
+        }
+        found.iter().collect()
     }
 }

@@ -1,7 +1,7 @@
 //! What a statement reads and writes in a context: fields, elements, and the contents of library
 //! objects as models tell.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use unsnarl_classfile::flags;
 use unsnarl_models::{Effect, Outcome, Place};
 use unsnarl_program::body::{Operation, StatementId, Value};
@@ -10,6 +10,7 @@ use unsnarl_program::{FieldId, Program};
 
 use crate::event::{AccessKind, Accessed};
 use crate::method::MethodFacts;
+use crate::state::Channel;
 
 /// An access to variables.
 #[derive(Clone, Debug)]
@@ -96,9 +97,15 @@ fn modelled<'m>(
             Effect::Write { place, atomic, .. } => (AccessKind::Write, place, *atomic),
             _ => continue,
         };
-        for (holder, objects, accessed) in
-            variables(program, heap, instance, statement, call, place)
-        {
+        let held = match place {
+            // What is in the slot is accessed, such as the collection behind an iterator.
+            Place::Slot(..) => {
+                let objects = heap.resolve(program, instance, statement, call, place);
+                smallvec![(Some(place), objects, Accessed::Contents)]
+            }
+            place => variables(program, heap, instance, statement, call, place),
+        };
+        for (holder, objects, accessed) in held {
             let is_volatile = match accessed {
                 Accessed::Field(field) => {
                     let access = program.fields()[field].access;
@@ -109,13 +116,18 @@ fn modelled<'m>(
                 }
                 _ => false,
             };
-            let base = holder.and_then(|holder| value_of(facts, program, statement, call, holder));
+            let base = holder.and_then(|holder| {
+                source_of(facts, program, heap, instance, (statement, call), holder)
+            });
             let written = None;
             let is_atomic = atomic || is_volatile;
             found.push(Access { kind, base, objects, accessed, is_atomic, written });
         }
     }
 }
+
+/// Who holds a variable, the holders as objects, and which variable it is.
+type Held<'p> = (Option<&'p Place>, Vec<ObjectId>, Accessed);
 
 /// The variables that a place of a model stands for: who holds them, the holders as objects, and which.
 pub(crate) fn variables<'p, 'm>(
@@ -125,7 +137,7 @@ pub(crate) fn variables<'p, 'm>(
     statement: StatementId,
     call: ModelCall<'m>,
     place: &'p Place,
-) -> SmallVec<[(Option<&'p Place>, Vec<ObjectId>, Accessed); 1]> {
+) -> SmallVec<[Held<'p>; 1]> {
     let mut found = SmallVec::new();
     let resolve = |place: &Place| heap.resolve(program, instance, statement, call, place);
     match place {
@@ -161,6 +173,28 @@ pub(crate) fn variables<'p, 'm>(
         }
     }
     found
+}
+
+/// The channels that a place of a model stands for, with who holds them.
+pub(crate) fn channels<'p, 'm>(
+    program: &Program<'_>,
+    heap: &Heap<'m>,
+    instance: InstanceId,
+    statement: StatementId,
+    call: ModelCall<'m>,
+    place: &'p Place,
+) -> SmallVec<[(Option<&'p Place>, Vec<Channel>); 1]> {
+    let found = variables(program, heap, instance, statement, call, place);
+    let channels = found.into_iter().map(|(holder, objects, accessed)| {
+        let channels = match accessed {
+            Accessed::Field(field) if program.fields()[field].access & flags::STATIC != 0 => {
+                vec![Channel::Static(field)]
+            }
+            _ => objects.into_iter().map(|object| Channel::of(object, accessed)).collect(),
+        };
+        (holder, channels)
+    });
+    channels.collect()
 }
 
 /// The fields of a type by name: those that reflection and handles may mean.
@@ -200,6 +234,30 @@ pub(crate) fn value_of(
         Place::Result => statement.result,
         _ => None,
     }
+}
+
+/// The value that a place of a model is, also if it is in a slot of an object that the caller got from
+/// a model that put it there: the collection behind an iterator.
+fn source_of<'m>(
+    facts: &MethodFacts,
+    program: &Program<'_>,
+    heap: &Heap<'m>,
+    instance: InstanceId,
+    (statement, call): (StatementId, ModelCall<'m>),
+    place: &Place,
+) -> Option<Value> {
+    let Place::Slot(holder, name) = place else {
+        return value_of(facts, program, statement, call, place);
+    };
+    let value = facts.uncast(value_of(facts, program, statement, call, holder)?);
+    let made = facts.body.values[value].definition;
+    let &[maker] = heap.models_at(instance, made) else { return None };
+    let slot = Place::Slot(Box::new(Place::Result), name.clone());
+    let source = maker.model.effects.iter().find_map(|effect| match effect {
+        Effect::Flow { from, to } if *to == slot => Some(from),
+        _ => None,
+    })?;
+    source_of(facts, program, heap, instance, (made, maker), source)
 }
 
 /// Whether an effect holds however the call ends normally.

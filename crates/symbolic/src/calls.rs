@@ -12,6 +12,9 @@ use crate::path::{Path, Root};
 use crate::state::{Fresh, Lock, State, unite};
 use crate::threads::is_followed;
 
+/// How many locks a callee is told of that may be several objects and have no name.
+const VAGUE_LOCKS: usize = 1;
+
 /// How the names of a callee are told in those of the caller.
 struct Names {
     arguments: SmallVec<[Option<Value>; 4]>,
@@ -19,6 +22,8 @@ struct Names {
     outer: SmallVec<[Root; 2]>,
     /// The fresh objects that the callee knows of.
     carried: SmallVec<[Path; 2]>,
+    /// For each lock of the caller, which one it is for the callee.
+    told_locks: SmallVec<[u8; 4]>,
     is_merged: bool,
 }
 
@@ -215,11 +220,7 @@ impl Executor<'_, '_> {
             sent: state.sent.clone(),
             ..State::default()
         };
-        for (number, lock) in state.locks.iter().enumerate().take(usize::from(u8::MAX)) {
-            let path = lock.path.as_ref().and_then(inward);
-            let inherited = Some(number as u8);
-            inner.locks.push(Lock { path, count: 1, inherited, ..lock.clone() });
-        }
+        let told_locks = self.tell_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
             if let Some(path) = inward(&fresh.path) {
                 carried.push(fresh.path.clone());
@@ -236,7 +237,56 @@ impl Executor<'_, '_> {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
         let entry = Entry { bindings, aliases, state: inner };
-        (entry, Names { arguments, outer, carried, is_merged: false })
+        (entry, Names { arguments, outer, carried, told_locks, is_merged: false })
+    }
+
+    /// The locks of the caller for the callee; for each of the caller's, which one it is. Locks that have
+    /// no name in the callee are known by their objects: once is enough, their order does not matter,
+    /// and of those that are no single object a few are enough.
+    fn tell_locks(
+        &self,
+        state: &State,
+        inward: &impl Fn(&Path) -> Option<Path>,
+        inner: &mut State,
+    ) -> SmallVec<[u8; 4]> {
+        let is_single = |lock: &Lock| {
+            matches!(self.sets[lock.objects][..], [object]
+                if self.threads.unique_objects.contains(object))
+        };
+        // Who is a single object needs no name.
+        let paths: Vec<Option<Path>> = state
+            .locks
+            .iter()
+            .map(|lock| lock.path.as_ref().filter(|_| !is_single(lock)).and_then(inward))
+            .collect();
+        let mut order: Vec<usize> = (0..state.locks.len().min(usize::from(u8::MAX))).collect();
+        order.sort_by_key(|&at| {
+            (paths[at].is_none(), paths[at].is_none().then(|| state.locks[at].objects))
+        });
+        let mut told_locks: SmallVec<[u8; 4]> = SmallVec::from_elem(u8::MAX, state.locks.len());
+        let mut vague = 0;
+        for at in order {
+            let (lock, path) = (&state.locks[at], &paths[at]);
+            let known = inner.locks.iter().position(|held| {
+                path.is_none()
+                    && held.path.is_none()
+                    && (held.objects, held.mode) == (lock.objects, lock.mode)
+            });
+            if let Some(known) = known {
+                told_locks[at] = known as u8;
+                continue;
+            }
+            let is_vague = path.is_none() && !is_single(lock);
+            vague += usize::from(is_vague);
+            if is_vague && vague > VAGUE_LOCKS {
+                continue;
+            }
+            let number = inner.locks.len() as u8;
+            told_locks[at] = number;
+            let (path, inherited) = (path.clone(), Some(number));
+            inner.locks.push(Lock { path, count: 1, inherited, ..lock.clone() });
+        }
+        told_locks
     }
 
     /// What the lambdas among the arguments have captured: the argument, the steps from it, and what
@@ -279,6 +329,8 @@ impl Executor<'_, '_> {
         after.joined = inner.joined.clone();
         after.sent = inner.sent.clone();
         unite(&mut after.joined_some, &inner.joined_some);
+        // The callee may have started more of them.
+        after.last_started.clear();
         let outward: Vec<(Path, Path)> = {
             let of = |path: &Path| self.outward(frame, &names, path).map(|to| (path.clone(), to));
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
@@ -323,7 +375,7 @@ impl Executor<'_, '_> {
             }
             return after;
         }
-        self.leave_locks(&mut after, inner, &outward);
+        leave_locks(&mut after, inner, &names.told_locks, &outward);
         let mut escaped = Vec::new();
         for path in &names.carried {
             let is_still =
@@ -345,37 +397,6 @@ impl Executor<'_, '_> {
         after
     }
 
-    /// Locks that the callee released or acquired for its caller.
-    fn leave_locks(
-        &self,
-        after: &mut State,
-        inner: &State,
-        outward: &impl Fn(&Path) -> Option<Path>,
-    ) {
-        let mut number = 0;
-        after.locks.retain(|lock| {
-            let inherited = u8::try_from(number).ok();
-            number += 1;
-            let is_held =
-                inherited.is_none() || inner.locks.iter().any(|inner| inner.inherited == inherited);
-            if !is_held {
-                lock.count -= 1;
-            }
-            lock.count > 0
-        });
-        for lock in inner.locks.iter().filter(|lock| lock.inherited.is_none()) {
-            let path = lock.path.as_ref().and_then(outward);
-            match after
-                .locks
-                .iter_mut()
-                .find(|held| held.mode == lock.mode && held.path.is_some() && held.path == path)
-            {
-                Some(held) => held.count = held.count.saturating_add(lock.count),
-                None => after.locks.push(Lock { path, ..lock.clone() }),
-            }
-        }
-    }
-
     /// A path of the callee in the names of the caller.
     fn outward(&self, frame: &Frame, names: &Names, path: &Path) -> Option<Path> {
         match path.root {
@@ -389,6 +410,36 @@ impl Executor<'_, '_> {
                 path.rebase(&self.strict_path(frame, value))
             }
             Root::Value(_) => None,
+        }
+    }
+}
+
+/// Locks that the callee released or acquired for its caller.
+fn leave_locks(
+    after: &mut State,
+    inner: &State,
+    told_locks: &[u8],
+    outward: &impl Fn(&Path) -> Option<Path>,
+) {
+    let mut told_locks = told_locks.iter();
+    after.locks.retain(|lock| {
+        let inherited = told_locks.next().copied();
+        let is_held = inherited == Some(u8::MAX)
+            || inner.locks.iter().any(|inner| inner.inherited == inherited);
+        if !is_held {
+            lock.count -= 1;
+        }
+        lock.count > 0
+    });
+    for lock in inner.locks.iter().filter(|lock| lock.inherited.is_none()) {
+        let path = lock.path.as_ref().and_then(outward);
+        match after
+            .locks
+            .iter_mut()
+            .find(|held| held.mode == lock.mode && held.path.is_some() && held.path == path)
+        {
+            Some(held) => held.count = held.count.saturating_add(lock.count),
+            None => after.locks.push(Lock { path, ..lock.clone() }),
         }
     }
 }

@@ -8,7 +8,6 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntitySet;
-use unsnarl_program::Program;
 use unsnarl_program::heap::{Heap, ObjectId, OriginId, Variable};
 
 use crate::hosts::Hosts;
@@ -16,21 +15,12 @@ use crate::sharing::SharingFacts;
 
 /// The objects that belong to an instance of a thread, with the thread.
 pub(crate) fn confined(
-    program: &Program<'_>,
     heap: &Heap<'_>,
     sharing: &SharingFacts,
     hosts: &Hosts,
     seen_receivers: &EntitySet<OriginId>,
 ) -> FxHashSet<(OriginId, ObjectId)> {
-    let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
-    let mut holders: FxHashMap<ObjectId, Vec<(ObjectId, Variable)>> = FxHashMap::default();
-    for (holder, variable, objects) in heap.references() {
-        if Some(variable) != per_thread {
-            for &object in objects {
-                holders.entry(object).or_default().push((holder, variable));
-            }
-        }
-    }
+    let is_seen = |_: ObjectId, variable: Variable| Some(variable) != sharing.per_thread;
     let globals: EntitySet<ObjectId> =
         heap.static_fields().flat_map(|(_, objects)| objects.iter().copied()).collect();
     let mut made: FxHashMap<OriginId, Vec<ObjectId>> = FxHashMap::default();
@@ -48,35 +38,42 @@ pub(crate) fn confined(
         if !is_own {
             continue;
         }
-        let mut inside: EntitySet<ObjectId> = EntitySet::from_iter([root]);
-        let mut open = vec![root];
-        for &object in made.get(&thread).into_iter().flatten() {
-            if inside.insert(object) {
+        let own = made.get(&thread).into_iter().flatten().copied();
+        let mut inside = heap.reachable(own.chain([root]), is_seen);
+        let is_own = |object: ObjectId| heap.objects[object].origin == Some(thread);
+        // Who is held by somebody outside is outside. Who else holds the object that the thread runs on
+        // does not matter to the thread.
+        let outside = heap.objects.keys().filter(|&object| !inside.contains(object));
+        let mut open: Vec<ObjectId> = globals.iter().collect();
+        heap.each_set(outside, is_seen, |held| open.extend_from_slice(held));
+        // What was made by somebody else must have been stored into one host only.
+        for object in inside.iter() {
+            if object == root || is_own(object) {
+                continue;
+            }
+            if heap.objects[object].made.is_none() {
                 open.push(object);
             }
         }
-        while let Some(object) = open.pop() {
-            let next = sharing.referred[object].iter().copied();
-            open.extend(next.filter(|&next| inside.insert(next)));
+        // What the thread itself makes refers to what the thread itself has.
+        for holder in inside.iter().filter(|&holder| !is_own(holder)) {
+            let variables = heap.references_of(holder);
+            for (variable, held) in variables.filter(|&(name, _)| is_seen(holder, name)) {
+                let is_hosted = |object: ObjectId| match variable {
+                    Variable::Field(field) => hosts.is_hosted_in(object, field),
+                    Variable::Slot(_) => false,
+                };
+                // What the thread itself makes refers to what the thread itself has.
+                if is_own(holder) {
+                    continue;
+                }
+                let foreign = held.iter().filter(|&&object| !is_own(object));
+                open.extend(foreign.filter(|&&object| !is_hosted(object)));
+            }
         }
-        let is_held_inside = |object: ObjectId, inside: &EntitySet<ObjectId>| {
-            let is_own = heap.objects[object].origin == Some(thread);
-            !globals.contains(object)
-                && (is_own || heap.objects[object].made.is_some())
-                && holders.get(&object).into_iter().flatten().all(|&(holder, variable)| {
-                    let is_hosted = match variable {
-                        Variable::Field(field) => hosts.is_hosted_in(object, field),
-                        Variable::Slot(_) => false,
-                    };
-                    inside.contains(holder) && (is_own || is_hosted)
-                })
-        };
-        let mut open: Vec<ObjectId> = inside.iter().collect();
         while let Some(object) = open.pop() {
-            // Who else holds the object that the thread runs on does not matter to the thread.
-            if object != root && inside.contains(object) && !is_held_inside(object, &inside) {
-                inside.remove(object);
-                open.extend(sharing.referred[object].iter().copied());
+            if object != root && inside.remove(object) {
+                heap.each_set([object], is_seen, |held| open.extend_from_slice(held));
             }
         }
         found.extend(inside.iter().map(|object| (thread, object)));

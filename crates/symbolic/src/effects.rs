@@ -1,14 +1,15 @@
 //! What models say about a call, as far as the state is concerned.
 
-use unsnarl_models::{Blocking, Effect, Outcome, Place, StartKind};
+use unsnarl_models::{Blocking, Effect, LockMode, Outcome, Place, StartKind};
 use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{ModelCall, ObjectId, OriginId, OriginKind};
 
-use crate::access::{is_unconditional, value_of, variables};
-use crate::event::{Accessed, PathStep};
+use crate::access::{channels, is_unconditional, value_of};
+use crate::event::PathStep;
 use crate::execute::{Executor, Frame, join_into};
 use crate::path::{Path, Root};
-use crate::state::{Channel, Joined, State, unite};
+use crate::state::{Joined, State, unite};
+use crate::threads::repeats;
 use crate::transfer::Test;
 
 impl<'m> Executor<'_, 'm> {
@@ -29,7 +30,8 @@ impl<'m> Executor<'_, 'm> {
             match effect {
                 Effect::Call(_) => join_into(callbacks, state.clone()),
                 Effect::Acquire { lock, mode, when, .. } => {
-                    if is_unconditional(when) {
+                    let is_validated = || self.is_validated(frame, id, call, lock);
+                    if is_unconditional(when) || *mode == LockMode::Optimistic && is_validated() {
                         let (path, objects) = self.lock(frame, id, call, lock);
                         self.acquire(path, objects, *mode, state);
                     } else if let Some(result) = frame.facts.body.statements[id].result
@@ -43,8 +45,10 @@ impl<'m> Executor<'_, 'm> {
                     self.release(path.as_ref(), objects, *mode, state);
                 }
                 Effect::Send { channel, within: None, .. } => {
-                    for channel in self.channels_of(frame, id, call, channel) {
-                        self.send(frame, channel, state);
+                    let found =
+                        channels(self.program, self.heap, frame.instance, id, call, channel);
+                    for channel in found.into_iter().flat_map(|(_, channels)| channels) {
+                        self.send(channel, state);
                     }
                 }
                 Effect::Receive { channel, within: None, blocking, when }
@@ -113,11 +117,11 @@ impl<'m> Executor<'_, 'm> {
         let is_pending = state.pending.contains(&value);
         for effect in &call.model.effects {
             match effect {
-                Effect::Acquire { lock, mode, when: Some(when), .. } => {
-                    if is_pending && holds(when, test) {
-                        let (path, objects) = self.lock(frame, id, call, lock);
-                        self.acquire(path, objects, *mode, state);
-                    }
+                Effect::Acquire { lock, mode, when: Some(when), .. }
+                    if is_pending && holds(when, test) =>
+                {
+                    let (path, objects) = self.lock(frame, id, call, lock);
+                    self.acquire(path, objects, *mode, state);
                 }
                 Effect::Receive { channel, within: None, blocking, when } => {
                     let is_told = match when {
@@ -134,6 +138,29 @@ impl<'m> Executor<'_, 'm> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the method that reads optimistically asks somewhere whether anybody wrote meanwhile.
+    fn is_validated(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        lock: &Place,
+    ) -> bool {
+        let resolve =
+            |id, call, place| self.heap.resolve(self.program, frame.instance, id, call, place);
+        let locks = resolve(id, call, lock);
+        frame.facts.body.statements.keys().any(|id| {
+            self.heap.models_at(frame.instance, id).iter().any(|&call| {
+                call.model.effects.iter().any(|effect| match effect {
+                    Effect::Release { lock, mode: LockMode::Optimistic, .. } => {
+                        resolve(id, call, lock) == locks
+                    }
+                    _ => false,
+                })
+            })
+        })
     }
 
     fn lock(
@@ -186,23 +213,6 @@ impl<'m> Executor<'_, 'm> {
         path.step(PathStep::Slot(name))
     }
 
-    /// The channels that a place stands for.
-    fn channels_of(
-        &self,
-        frame: &Frame,
-        id: StatementId,
-        call: ModelCall<'m>,
-        place: &Place,
-    ) -> Vec<Channel> {
-        let found = variables(self.program, self.heap, frame.instance, id, call, place);
-        let mut channels = Vec::new();
-        for (_, objects, accessed) in found {
-            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
-            channels.extend(objects.into_iter().map(|object| Channel::Object(object, variable)));
-        }
-        channels
-    }
-
     fn receive_place(
         &mut self,
         frame: &Frame,
@@ -211,11 +221,12 @@ impl<'m> Executor<'_, 'm> {
         place: &Place,
         state: &mut State,
     ) {
-        let found = variables(self.program, self.heap, frame.instance, id, call, place);
-        for (holder, objects, accessed) in found {
-            let variable = Some(accessed).filter(|&accessed| accessed != Accessed::Contents);
-            let path = holder.and_then(|holder| self.place_path(frame, id, call, holder));
-            self.receive(&objects, variable, path, state);
+        let found = channels(self.program, self.heap, frame.instance, id, call, place);
+        for (holder, channels) in found {
+            if let [channel] = channels[..] {
+                let path = holder.and_then(|holder| self.place_path(frame, id, call, holder));
+                self.add_received(channel, path, state);
+            }
         }
     }
 
@@ -227,24 +238,65 @@ impl<'m> Executor<'_, 'm> {
         effect: &Effect,
         state: &mut State,
     ) {
-        let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
-        for &thread in threads {
-            let start = self.heap.origins[thread].start;
-            if start.is_none_or(|start| start.method == call.method && start.effect == effect) {
-                if self.is_final {
-                    self.note_start(thread, state);
-                }
-                state.add_started(thread);
-                if self.is_final && !self.is_private_start(frame, id, call, thread, state) {
+        let here = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
+        let threads: Vec<OriginId> = here
+            .copied()
+            .filter(|&thread| {
+                let start = self.heap.origins[thread].start;
+                start.is_none_or(|start| start.method == call.method && start.effect == effect)
+            })
+            .collect();
+        for &thread in &threads {
+            if self.is_final {
+                self.note_start(thread, state);
+                if !self.is_private_start(frame, id, call, thread, state) {
                     self.seen_receivers.insert(thread);
                 }
             }
+            self.note_last_started(frame, id, call, thread, state);
+            state.add_started(thread);
+        }
+        if threads.is_empty() {
+            return;
         }
         let (Effect::Start { call: started, .. } | Effect::Later(started)) = effect else { return };
         for place in std::iter::once(&started.receiver).chain(&started.arguments) {
             let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
             self.escape(&objects, state);
         }
+    }
+
+    /// If all earlier instances of a thread have ended, the one that is started now is the only one, and
+    /// who waits for it by the same reference waits for all.
+    fn note_last_started(
+        &self,
+        frame: &Frame,
+        id: StatementId,
+        call: ModelCall<'m>,
+        thread: OriginId,
+        state: &mut State,
+    ) {
+        let is_only = !state.started.contains(&thread)
+            || state.joined.iter().any(|joined| joined.thread == thread && !joined.is_assumed);
+        state.last_started.retain(|(_, last)| *last != thread);
+        let Some(Effect::Start { groups, .. }) =
+            self.heap.origins[thread].start.map(|start| start.effect)
+        else {
+            return;
+        };
+        if !is_only || repeats(self.heap.origins[thread].kind) {
+            return;
+        }
+        for group in groups {
+            // A group that others are started in as well says nothing; a thread or future is its own.
+            let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
+            if self.threads.in_groups(&objects) == [thread]
+                && let Some(path) = self.place_path(frame, id, call, group)
+            {
+                state.last_started.push((path, thread));
+            }
+        }
+        state.last_started.sort_unstable();
     }
 
     /// Whether the object on which a thread is started belongs to that thread alone: a thread object
@@ -285,7 +337,10 @@ impl<'m> Executor<'_, 'm> {
         let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
         let path = self.place_path(frame, id, call, group);
         for thread in self.threads.in_groups(&objects) {
-            if self.joins_all(thread, &objects) {
+            let is_last = path
+                .as_ref()
+                .is_some_and(|path| state.last_started.contains(&(path.clone(), thread)));
+            if is_last || self.joins_all(thread, &objects) {
                 state.add_joined(Joined { thread, is_assumed: false });
             } else {
                 unite(&mut state.joined_some, &[thread]);

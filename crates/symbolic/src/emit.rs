@@ -10,6 +10,7 @@ use unsnarl_program::heap::{InstanceId, OriginId};
 use crate::access::{Access, accesses};
 use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
 use crate::execute::{Executor, Frame};
+use crate::method::MethodFacts;
 use crate::path::{Path, Root};
 use crate::state::{ChannelId, Joined, State};
 
@@ -143,7 +144,7 @@ impl Executor<'_, '_> {
             is_fresh,
             is_through_this: base.is_some_and(|base| is_this(frame, base)),
             loaded_from: base.and_then(|base| loaded_from(frame, base)),
-            writes_default: written.is_some_and(|value| is_default(frame, value)),
+            writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
         });
         events.time_of.push(time);
         events.known.insert(key, event);
@@ -191,9 +192,9 @@ fn loaded_from(frame: &Frame, base: Value) -> Option<FieldId> {
 }
 
 /// Whether a value is the one that variables have from the beginning.
-pub(crate) fn is_default(frame: &Frame, value: Value) -> bool {
+pub(crate) fn is_default(facts: &MethodFacts, value: Value) -> bool {
     matches!(
-        frame.facts.body.definition(value).operation,
+        facts.body.definition(value).operation,
         Operation::Constant(
             Constant::Null
                 | Constant::Int(0)

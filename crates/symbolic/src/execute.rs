@@ -21,6 +21,7 @@ use crate::event::ContextId;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
+use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
 use crate::threads::Threads;
 use crate::transfer::Test;
@@ -28,10 +29,24 @@ use crate::views::Views;
 
 /// How many states a method in a heap context may be entered in; what is more is made one.
 const ENTRIES: usize = 24;
+/// How many contexts there should be in all: the larger a program, the fewer states of a method are told
+/// apart.
+const CONTEXTS: usize = 100_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
 const ROUNDS: u8 = 40;
+
+/// What is known before the execution.
+pub(crate) struct Facts<'e, 'm> {
+    pub(crate) heap: &'e Heap<'m>,
+    pub(crate) methods: &'e Methods,
+    pub(crate) threads: &'e Threads,
+    pub(crate) sharing: &'e SharingFacts,
+    pub(crate) signals: &'e Signals,
+    pub(crate) views: &'e Views,
+    pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+}
 
 /// The machine.
 pub(crate) struct Executor<'e, 'm> {
@@ -40,6 +55,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) methods: &'e Methods,
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
+    pub(crate) signals: &'e Signals,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
@@ -48,6 +64,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
     by_entry: FxHashMap<(InstanceId, Arc<Entry>), ContextId>,
     entries: SecondaryMap<InstanceId, u16>,
+    most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
     open: Vec<ContextId>,
     depends: FxHashSet<(ContextId, ContextId)>,
@@ -60,8 +77,6 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
-    /// The threads that may send a signal; sorted.
-    pub(crate) senders: FxHashMap<ChannelId, Vec<OriginId>>,
 }
 
 /// A method in a heap context, entered in a state.
@@ -137,21 +152,15 @@ pub(crate) struct Flow {
 }
 
 impl<'e, 'm> Executor<'e, 'm> {
-    pub(crate) fn new(
-        program: &'e Program<'e>,
-        heap: &'e Heap<'m>,
-        methods: &'e Methods,
-        threads: &'e Threads,
-        sharing: &'e SharingFacts,
-        views: &'e Views,
-        class_locks: &'e FxHashMap<MethodId, ObjectId>,
-    ) -> Self {
+    pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
+        let Facts { heap, methods, threads, sharing, signals, views, class_locks } = facts;
         Self {
             program,
             heap,
             methods,
             threads,
             sharing,
+            signals,
             views,
             class_locks,
             sets: UniqueMap::new(),
@@ -159,6 +168,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             contexts: PrimaryMap::new(),
             by_entry: FxHashMap::default(),
             entries: SecondaryMap::new(),
+            most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
             open: Vec::new(),
             depends: FxHashSet::default(),
@@ -168,7 +178,6 @@ impl<'e, 'm> Executor<'e, 'm> {
             is_final: false,
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
-            senders: FxHashMap::default(),
         }
     }
 
@@ -224,14 +233,11 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// The thread that runs a frame sends a signal.
-    pub(crate) fn send(&mut self, frame: &Frame, channel: Channel, state: &mut State) {
-        let channel = self.channels.intern(channel);
-        unite(&mut state.sent, &[channel]);
-        let thread = self.heap.instances[frame.instance].origin;
-        let senders = self.senders.entry(channel).or_default();
-        if let Err(at) = senders.binary_search(&thread) {
-            senders.insert(at, thread);
+    /// A signal is sent.
+    pub(crate) fn send(&mut self, channel: Channel, state: &mut State) {
+        if self.signals.is_useful(channel) {
+            let channel = self.channels.intern(channel);
+            unite(&mut state.sent, &[channel]);
         }
     }
 
@@ -255,7 +261,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
-        if usize::from(self.entries[instance]) >= ENTRIES {
+        if usize::from(self.entries[instance]) >= self.most_entries {
             let context = self.merge(instance, &entry, parent);
             self.by_entry.insert(key, context);
             return context;
@@ -450,7 +456,9 @@ impl<'e, 'm> Executor<'e, 'm> {
                 Operation::Branch { then, otherwise, .. } => {
                     for (target, is_then) in [(*then, true), (*otherwise, false)] {
                         let mut state = state.clone();
-                        self.branch(frame, block, is_then, &mut state);
+                        if !self.branch(frame, block, is_then, &mut state) {
+                            continue;
+                        }
                         self.exit_loop(frame, round_joins, block, target, &mut state);
                         self.arrive(frame, &mut flow, &mut open, (block, target, false), state);
                     }
@@ -587,6 +595,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
         let is_local = |path: &Path| matches!(path.root, Root::Value(_));
         state.joined_paths.retain(|(path, _)| !is_local(path));
+        state.last_started.clear();
         for received in told.iter_mut().flatten().chain([&mut state.received]) {
             for (_, path) in received.iter_mut() {
                 *path = path.take().filter(|path| !is_local(path));

@@ -101,7 +101,7 @@ impl Stores<'_, '_> {
         let value = facts.uncast(value);
         let definition = facts.body.values[value].definition;
         // A value that was made before a loop could be stored into many hosts in the loop.
-        let is_once = at.is_none_or(|at| !facts.is_in_cycle(at) || facts.is_in_cycle(definition));
+        let is_once = at.is_none_or(|at| facts.is_in_loops_of(at, definition));
         if !is_once || !has_one_host(facts, value) {
             return false;
         }

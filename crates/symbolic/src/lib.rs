@@ -14,6 +14,7 @@ mod method;
 mod order;
 mod path;
 mod sharing;
+mod signals;
 mod state;
 mod threads;
 mod transfer;
@@ -35,10 +36,11 @@ use unsnarl_program::names::Type;
 use unsnarl_program::{MethodId, Program};
 
 use emit::{Time, TimeId};
-use execute::Executor;
+use execute::{Executor, Facts};
 use hosts::Hosts;
 use method::Methods;
 use sharing::SharingFacts;
+use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
 use views::Views;
@@ -58,8 +60,7 @@ pub struct Execution<'m> {
     times: UniqueMap<TimeId, Time>,
     time_of: Vec<TimeId>,
     channels: UniqueMap<ChannelId, Channel>,
-    /// The threads that may send a signal; sorted.
-    senders: FxHashMap<ChannelId, Vec<OriginId>>,
+    signals: Signals,
     /// The threads that have ended when a thread ends.
     ends: FxHashMap<OriginId, SmallVec<[Joined; 2]>>,
     /// What its starter knows when a thread is started.
@@ -104,8 +105,17 @@ impl<'m> Execution<'m> {
         let hosts = Hosts::new(&heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
-        let mut executor =
-            Executor::new(program, &heap, &methods, &threads, &sharing, &views, &class_locks);
+        let signals = Signals::new(program, &heap, &methods, &threads);
+        let facts = Facts {
+            heap: &heap,
+            methods: &methods,
+            threads: &threads,
+            sharing: &sharing,
+            signals: &signals,
+            views: &views,
+            class_locks: &class_locks,
+        };
+        let mut executor = Executor::new(program, facts);
         executor.run();
         progress("events");
         let events = executor.events();
@@ -117,7 +127,6 @@ impl<'m> Execution<'m> {
             ));
         }
         let ends = executor.ends();
-        let senders = std::mem::take(&mut executor.senders);
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
@@ -126,7 +135,7 @@ impl<'m> Execution<'m> {
             .values()
             .map(|context| CalledFrom { instance: context.instance, caller: context.parent });
         let contexts = contexts.collect();
-        let confined = confined::confined(program, &heap, &sharing, &hosts, &seen_receivers);
+        let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
         Self {
             events: events.events,
@@ -138,7 +147,7 @@ impl<'m> Execution<'m> {
             sharing,
             hosts,
             channels,
-            senders,
+            signals,
             ends,
             at_start,
             confined,

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::flags;
 use unsnarl_entity::{EntityId, EntitySet};
 use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
-use unsnarl_program::heap::Heap;
+use unsnarl_program::heap::{EdgeKind, Heap};
 use unsnarl_program::names::Symbol;
 use unsnarl_program::{FieldId, MethodId, Origin, Program};
 
@@ -68,7 +68,19 @@ impl Methods {
             program.fields().iter().filter_map(is_stable).collect();
         let element = program.names.symbol(b"[]");
         for (_, facts) in &mut facts {
-            facts.find_paths(&stable_fields, element);
+            facts.find_paths(&stable_fields, element, &FxHashMap::default());
+        }
+        // A method that returns a field that never changes is as good as the field, and so on.
+        for _ in 0..GETTERS {
+            let returned = returned_paths(heap, &facts);
+            if returned.is_empty() {
+                break;
+            }
+            for (id, facts) in &mut facts {
+                if let Some(returned) = returned.get(id) {
+                    facts.find_paths(&stable_fields, element, returned);
+                }
+            }
         }
         let methods = facts.into_iter().map(|(id, facts)| (id, Arc::new(facts))).collect();
         Self { methods }
@@ -77,6 +89,47 @@ impl Methods {
     pub(crate) fn get(&self, method: MethodId) -> Option<&Arc<MethodFacts>> {
         self.methods.get(&method)
     }
+}
+
+/// How many methods may hand on what another returns.
+const GETTERS: usize = 2;
+
+/// For each method, what its calls return in terms of their arguments, where that is always the same.
+fn returned_paths(
+    heap: &Heap<'_>,
+    facts: &[(MethodId, MethodFacts)],
+) -> FxHashMap<MethodId, FxHashMap<StatementId, Path>> {
+    let getters: FxHashMap<MethodId, Path> =
+        facts.iter().filter_map(|(id, facts)| Some((*id, facts.returned_path()?))).collect();
+    let mut found: FxHashMap<MethodId, FxHashMap<StatementId, Option<Path>>> = FxHashMap::default();
+    if getters.is_empty() {
+        return FxHashMap::default();
+    }
+    for (id, instance) in heap.instances.iter() {
+        for call in heap.calls_of(id) {
+            if call.kind == EdgeKind::ClassInit {
+                continue;
+            }
+            let getter = getters.get(&heap.instances[call.callee].method).cloned();
+            let getter = getter.filter(|_| {
+                call.kind == EdgeKind::Call && heap.models_at(id, call.statement).is_empty()
+            });
+            let known = found.entry(instance.method).or_default();
+            match known.get_mut(&call.statement) {
+                Some(known) if *known == getter => {}
+                Some(known) => *known = None,
+                None => {
+                    known.insert(call.statement, getter);
+                }
+            }
+        }
+    }
+    let only_known = |(id, calls): (MethodId, FxHashMap<StatementId, Option<Path>>)| {
+        let calls: FxHashMap<StatementId, Path> =
+            calls.into_iter().filter_map(|(call, path)| Some((call, path?))).collect();
+        (!calls.is_empty()).then_some((id, calls))
+    };
+    found.into_iter().filter_map(only_known).collect()
 }
 
 impl MethodFacts {
@@ -129,6 +182,14 @@ impl MethodFacts {
     /// Whether a statement may run again before its method returns.
     pub(crate) fn is_in_cycle(&self, statement: StatementId) -> bool {
         self.in_cycle[self.block_of[statement.index()].index()]
+    }
+
+    /// Whether every loop around the first statement is around the second as well, so that the first
+    /// is executed at most once for each time that the second is.
+    pub(crate) fn is_in_loops_of(&self, inner: StatementId, outer: StatementId) -> bool {
+        let (inner, outer) = (self.block_of(inner), self.block_of(outer));
+        let mut around = self.loops.iter().filter(|found| found.blocks.contains(inner));
+        around.all(|found| found.blocks.contains(outer))
     }
 
     pub(crate) fn block_of(&self, statement: StatementId) -> BlockId {
@@ -225,7 +286,27 @@ impl MethodFacts {
         repeated
     }
 
-    fn find_paths(&mut self, stable: &FxHashSet<FieldId>, element: Symbol) {
+    /// What the method returns in terms of its arguments, if that is always the same.
+    fn returned_path(&self) -> Option<Path> {
+        let mut returned: Option<&Path> = None;
+        for statement in self.body.statements.values() {
+            if let Operation::Return(value) = statement.operation {
+                let path = self.strict_path(value?);
+                if returned.is_some_and(|known| known != path) {
+                    return None;
+                }
+                returned = Some(path);
+            }
+        }
+        returned.filter(|path| !matches!(path.root, Root::Value(_) | Root::Outer(_))).cloned()
+    }
+
+    fn find_paths(
+        &mut self,
+        stable: &FxHashSet<FieldId>,
+        element: Symbol,
+        returned: &FxHashMap<StatementId, Path>,
+    ) {
         let own = |value: Value| Path::root(Root::Value(value));
         let body = Arc::clone(&self.body);
         let mut strict: Vec<Path> = body.values.keys().map(own).collect();
@@ -274,6 +355,16 @@ impl MethodFacts {
                     }
                     None => (None, None),
                 },
+                Operation::Invoke { arguments, .. } => {
+                    let path = returned.get(&id).and_then(|path| match path.root {
+                        Root::Parameter(number) => {
+                            let argument = arguments.get(usize::from(number))?;
+                            path.rebase(&strict[argument.index()])
+                        }
+                        _ => Some(path.clone()),
+                    });
+                    (path.clone(), path)
+                }
                 Operation::ArrayLoad { array, .. } => {
                     let first = repeated.get(&result).map(|first| strict[first.index()].clone());
                     (first, loose[array.index()].step(PathStep::Slot(element)))

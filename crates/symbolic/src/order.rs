@@ -7,8 +7,8 @@ use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 
 use crate::Execution;
 use crate::emit::Time;
-use crate::event::{CommonGuard, Event, EventId, Guard, Order, Sharing};
-use crate::state::Joined;
+use crate::event::{AccessKind, CommonGuard, Event, EventId, Guard, Order, Sharing};
+use crate::state::{Channel, Joined};
 
 impl Execution<'_> {
     pub(crate) fn find_order(
@@ -37,8 +37,10 @@ impl Execution<'_> {
         if let Some(is_assumed) = joins.min() {
             return Some(Order::Join { is_assumed });
         }
-        if pairs.iter().any(|&(early, late)| self.is_signalled(early, late)) {
-            return Some(Order::Signal);
+        match pairs.iter().find_map(|&(early, late)| self.signalled(early, late)) {
+            Some(false) => return Some(Order::Signal),
+            Some(true) => return Some(Order::Join { is_assumed: true }),
+            None => {}
         }
         if self.is_serial(one.thread, other.thread) {
             return Some(Order::Serial);
@@ -150,20 +152,25 @@ impl Execution<'_> {
     }
 
     /// Whether the second access has received a signal that only the thread of the first can have sent
-    /// and that it had not sent yet.
-    fn is_signalled(&self, early: EventId, late: EventId) -> bool {
+    /// and that it had not sent yet. If many instances of that thread send, those who wait are taken to
+    /// wait for all of them: then the answer is true.
+    fn signalled(&self, early: EventId, late: EventId) -> Option<bool> {
         let thread = self.events[early].thread;
         let (before, after) = (self.time(early), self.time(late));
-        self.is_unique_thread(thread)
-            && after.received.iter().any(|&(channel, is_base)| {
-                let is_known = match self.channels[channel] {
-                    crate::state::Channel::Static(_) => true,
-                    crate::state::Channel::Object(object, _) => is_base || self.is_unique(object),
-                };
-                is_known
-                    && !before.sent.contains(&channel)
-                    && self.senders.get(&channel).is_some_and(|senders| **senders == [thread])
-            })
+        let is_unique = self.is_unique_thread(thread);
+        let found = after.received.iter().any(|&(channel, is_base)| {
+            let is_known = match self.channels[channel] {
+                Channel::Static(_) => true,
+                Channel::Object(object, _) => is_base || self.is_unique(object),
+            };
+            let ends = self.signals.ends(self.channels[channel]);
+            is_known
+                && !before.sent.contains(&channel)
+                && ends.is_some_and(|ends| {
+                    ends.senders[..] == [thread] && (is_unique || ends.is_waited_for_once())
+                })
+        });
+        found.then_some(!is_unique)
     }
 
     /// Whether the tasks of two threads run one after the other.
@@ -179,13 +186,26 @@ impl Execution<'_> {
                 && self.is_unique(object)
                 && groups(other).any(|other| **other == [object]))
         });
-        let is_after = |late: OriginId, early: OriginId| {
-            self.threads.after[late].iter().any(|after| {
-                matches!(after[..], [object] if self.is_unique(object)
-                    && groups(early).any(|group| **group == [object]))
+        in_serial || self.begins_after(one, other, 0) || self.begins_after(other, one, 0)
+    }
+
+    /// Whether a thread begins only after a group has ended that the other belongs to, or one that has
+    /// begun only after that.
+    fn begins_after(&self, late: OriginId, early: OriginId, depth: u8) -> bool {
+        depth < 8
+            && self.threads.after[late].iter().any(|after| {
+                let &[group] = &after[..] else { return false };
+                let is_in = |thread: OriginId| {
+                    self.threads.groups[thread].iter().any(|known| **known == [group])
+                };
+                self.is_unique(group)
+                    && (is_in(early)
+                        || self.threads.in_groups(after).into_iter().any(|between| {
+                            is_in(between)
+                                && between != late
+                                && self.begins_after(between, early, depth + 1)
+                        }))
             })
-        };
-        in_serial || is_after(one, other) || is_after(other, one)
     }
 
     /// Whether the start of a thread is executed at most once, however often the thread then runs.
@@ -205,14 +225,21 @@ impl Execution<'_> {
         first: EventId,
         second: EventId,
     ) -> Option<CommonGuard> {
-        let (one, other) = (&self.events[first].guards, &self.events[second].guards);
-        one.iter().find_map(|one| {
-            let excludes = |other: &&Guard| {
-                let modes = [one.mode, other.mode];
-                !modes.contains(&LockMode::Optimistic) && modes.contains(&LockMode::Exclusive)
-            };
-            let others = other.iter().filter(excludes);
-            others.filter_map(|other| self.same_lock(object, one, other)).next()
+        let (one, other) = (&self.events[first], &self.events[second]);
+        // An optimistic reader asks whether somebody wrote meanwhile.
+        let excludes = |one: &Event, guard: &Guard, other: &Guard| match guard.mode {
+            LockMode::Exclusive => true,
+            LockMode::Shared => other.mode == LockMode::Exclusive,
+            LockMode::Optimistic => {
+                other.mode == LockMode::Exclusive && one.kind == AccessKind::Read
+            }
+        };
+        one.guards.iter().find_map(|guard| {
+            other
+                .guards
+                .iter()
+                .filter(|held| excludes(one, guard, held) && excludes(other, held, guard))
+                .find_map(|held| self.same_lock(object, guard, held))
         })
     }
 

@@ -28,8 +28,8 @@ pub(crate) struct SharingFacts {
     confined: FxHashSet<(OriginId, ObjectId)>,
     /// Which thread obtains a reference to an object other than by a call or by making it.
     pub(crate) loaded: FxHashSet<(OriginId, ObjectId)>,
-    /// The objects that an object refers to; sorted.
-    pub(crate) referred: SecondaryMap<ObjectId, Vec<ObjectId>>,
+    /// The contents that every thread has of its own.
+    pub(crate) per_thread: Option<Variable>,
     /// Methods that do something, themselves or by calls, that matters to other threads.
     pub(crate) relevant: EntitySet<InstanceId>,
 }
@@ -43,22 +43,15 @@ impl SharingFacts {
     ) -> Self {
         let mut facts = Self::default();
         // The copies of a thread-local are not seen by other threads.
-        let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
-        for (from, variable, to) in heap.references() {
-            if Some(variable) != per_thread {
-                facts.referred[from].extend_from_slice(to);
-            }
-        }
-        for id in heap.objects.keys() {
-            if !facts.referred[id].is_empty() {
-                let list = &mut facts.referred[id];
-                list.sort_unstable();
-                list.dedup();
-            }
-        }
+        facts.per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
         for (id, instance) in heap.instances.iter() {
             if let Some(method) = methods.get(instance.method) {
                 facts.collect(program, heap, method, id);
+            }
+        }
+        for (id, origin) in heap.origins.iter() {
+            if let Some(receiver) = origin.receiver {
+                unite(&mut facts.touched[receiver], &[id]);
             }
         }
         facts.classify(heap, threads);
@@ -124,7 +117,7 @@ impl SharingFacts {
                 }
             }
             match &data.operation {
-                Operation::PutField { object, .. } => {
+                Operation::PutField { object, .. } | Operation::GetField { object, .. } => {
                     for &object in heap.points_to(id, *object) {
                         unite(&mut self.touched[object], &[origin]);
                     }
@@ -159,12 +152,14 @@ impl SharingFacts {
     }
 
     fn classify(&mut self, heap: &Heap<'_>, threads: &Threads) {
+        let global = self.global(heap, threads);
         self.sharing = heap
             .objects
             .keys()
             .map(|object| match self.accessors[object][..] {
                 [] => Sharing::OneThread,
                 [one] if threads.unique.contains(one) => Sharing::OneThread,
+                _ if !global.contains(object) => Sharing::OneThread,
                 _ => Sharing::Shared,
             })
             .collect();
@@ -188,6 +183,19 @@ impl SharingFacts {
         }
     }
 
+    /// The objects that can be reached from static fields, from what threads run on and are started in,
+    /// or from what clients bring (section 3.3.1). No other can be seen by two threads.
+    fn global(&self, heap: &Heap<'_>, threads: &Threads) -> EntitySet<ObjectId> {
+        let statics = heap.static_fields().flat_map(|(_, to)| to.iter().copied());
+        let places = heap.static_places().flat_map(|to| to.iter().copied());
+        let receivers = heap.origins.values().filter_map(|origin| origin.receiver);
+        let groups = heap.origins.keys().flat_map(|thread| threads.groups[thread].iter().flatten());
+        let brought =
+            heap.objects.iter().filter(|(_, object)| object.made.is_none()).map(|(id, _)| id);
+        let roots = statics.chain(places).chain(receivers).chain(groups.copied()).chain(brought);
+        heap.reachable(roots, |_, variable| Some(variable) != self.per_thread)
+    }
+
     /// The thread that makes an object and is the only one to touch it, without being unique.
     fn candidate(&self, heap: &Heap<'_>, object: ObjectId) -> Option<OriginId> {
         match self.touched[object][..] {
@@ -199,26 +207,14 @@ impl SharingFacts {
     /// An object that a thread makes, that only this thread accesses, and that cannot be reached from
     /// static fields or from objects that others made, is not seen by two instances of the thread.
     fn confine(&mut self, heap: &Heap<'_>, origin: OriginId) {
-        let mut reached: EntitySet<ObjectId> = EntitySet::new();
-        let mut open: Vec<ObjectId> = Vec::new();
         let foreign = heap
             .objects
             .iter()
             .filter(|(_, object)| object.origin != Some(origin))
             .map(|(id, _)| id);
         let globals = heap.static_fields().flat_map(|(_, to)| to.iter().copied());
-        for object in foreign.chain(globals) {
-            if reached.insert(object) {
-                open.push(object);
-            }
-        }
-        while let Some(object) = open.pop() {
-            for &next in &self.referred[object] {
-                if reached.insert(next) {
-                    open.push(next);
-                }
-            }
-        }
+        let reached =
+            heap.reachable(foreign.chain(globals), |_, variable| Some(variable) != self.per_thread);
         for object in heap.objects.keys() {
             if !reached.contains(object) && self.candidate(heap, object) == Some(origin) {
                 self.sharing[object.index()] = Sharing::OneThread;
@@ -237,12 +233,10 @@ impl SharingFacts {
                 }
             }
             let Some(method) = methods.get(instance.method) else { continue };
-            let is_relevant = method.is_synchronized
-                || method
-                    .body
-                    .statements
-                    .keys()
-                    .any(|statement| self.is_relevant(program, heap, method, id, statement));
+            // Monitors are released where they are taken: alone they do not matter to a caller.
+            let mut statements = method.body.statements.keys();
+            let is_relevant =
+                statements.any(|statement| self.is_relevant(program, heap, method, id, statement));
             if is_relevant && self.relevant.insert(id) {
                 open.push(id);
             }
@@ -268,7 +262,6 @@ impl SharingFacts {
         let any_seen = |objects: &[ObjectId]| objects.iter().any(|&o| !self.is_private(o));
         let data = &method.body.statements[statement];
         match data.operation {
-            Operation::MonitorEnter(_) | Operation::MonitorExit(_) => return true,
             Operation::PutStatic { .. } => return true,
             Operation::PutField { object, .. } => return any_seen(heap.points_to(id, object)),
             Operation::New(_) | Operation::NewArray { .. } => {

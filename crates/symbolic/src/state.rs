@@ -26,6 +26,13 @@ pub(crate) enum Channel {
     Static(FieldId),
 }
 
+impl Channel {
+    /// The channel that is an object or one of its variables.
+    pub(crate) fn of(object: ObjectId, accessed: Accessed) -> Self {
+        Self::Object(object, Some(accessed).filter(|&accessed| accessed != Accessed::Contents))
+    }
+}
+
 /// What a thread knows at a program point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
@@ -41,15 +48,20 @@ pub(crate) struct State {
     pub(crate) joined_some: SmallVec<[OriginId; 2]>,
     /// The thread of this object has certainly ended; sorted.
     pub(crate) joined_paths: SmallVec<[(Path, OriginId); 1]>,
+    /// The only instance of a thread that may not have ended, by the object that stands for it; sorted.
+    pub(crate) last_started: SmallVec<[(Path, OriginId); 1]>,
     /// Possibly sent by this thread; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
     pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 1]>,
     /// Received if a value is not zero (true) or zero (false); sorted.
-    pub(crate) told: SmallVec<[(Value, bool, ChannelId, Option<Path>); 1]>,
+    pub(crate) told: SmallVec<[Told; 1]>,
     /// Certainly not seen by any other thread yet; sorted by path.
     pub(crate) fresh: SmallVec<[Fresh; 2]>,
 }
+
+/// What was received if a value is not zero (true) or zero (false).
+pub(crate) type Told = (Value, bool, ChannelId, Option<Path>);
 
 /// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -81,18 +93,27 @@ pub(crate) struct Fresh {
 impl State {
     /// What holds whichever of two ways led here; says whether this state changed.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
-        let before = self.clone();
-        self.locks = join_locks(&self.locks, &other.locks);
-        self.pending.retain(|value| other.pending.contains(value));
-        self.joined = join_joined(self, other);
-        unite(&mut self.started, &other.started);
-        self.joined_some.retain(|thread| other.joined_some.contains(thread));
-        self.joined_paths.retain(|path| other.joined_paths.contains(path));
-        unite(&mut self.sent, &other.sent);
-        self.received.retain(|received| other.received.contains(received));
-        self.told.retain(|told| other.told.contains(told));
-        self.fresh.retain(|fresh| other.fresh.contains(fresh));
-        *self != before
+        let mut is_new = false;
+        if self.locks != other.locks {
+            let locks = join_locks(&self.locks, &other.locks);
+            is_new |= locks != self.locks;
+            self.locks = locks;
+        }
+        if self.joined != other.joined {
+            let joined = join_joined(self, other);
+            is_new |= joined != self.joined;
+            self.joined = joined;
+        }
+        is_new |= unite(&mut self.started, &other.started);
+        is_new |= unite(&mut self.sent, &other.sent);
+        is_new |= keep(&mut self.pending, &other.pending);
+        is_new |= keep(&mut self.joined_some, &other.joined_some);
+        is_new |= keep(&mut self.joined_paths, &other.joined_paths);
+        is_new |= keep(&mut self.last_started, &other.last_started);
+        is_new |= keep(&mut self.received, &other.received);
+        is_new |= keep(&mut self.told, &other.told);
+        is_new |= keep(&mut self.fresh, &other.fresh);
+        is_new
     }
 
     pub(crate) fn add_started(&mut self, thread: OriginId) {
@@ -123,6 +144,13 @@ impl State {
             self.received.insert(at, received);
         }
     }
+}
+
+/// Keeps what is in both lists; says whether anything is gone.
+fn keep<A: smallvec::Array<Item = T>, T: PartialEq>(items: &mut SmallVec<A>, other: &[T]) -> bool {
+    let before = items.len();
+    items.retain(|item| other.contains(item));
+    items.len() != before
 }
 
 /// Adds to a sorted list; says whether anything was new.

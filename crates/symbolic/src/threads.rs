@@ -8,7 +8,7 @@
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
 use unsnarl_models::{Effect, Place, StartKind};
-use unsnarl_program::body::StatementId;
+use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{
     EdgeKind, Heap, HeapObject, InstanceId, ModelCall, Object, ObjectId, OriginId, OriginKind,
     StartSite,
@@ -40,6 +40,8 @@ pub(crate) struct Threads {
     by_group: FxHashMap<ObjectId, Vec<OriginId>>,
     /// The statements that join some of a thread.
     pub(crate) join_sites: SecondaryMap<OriginId, Vec<(MethodId, StatementId)>>,
+    /// Locks that only one thread takes, which is unique.
+    pub(crate) own_locks: EntitySet<ObjectId>,
     /// Objects that run what is started in them one after another.
     pub(crate) serial: EntitySet<ObjectId>,
 }
@@ -65,6 +67,7 @@ impl Threads {
         threads.repeated.extend(repeated_by_thread);
         threads.find_unique_objects(heap, methods);
         threads.find_serial_and_joins(program, heap);
+        threads.find_own_locks(program, heap, methods);
         threads
     }
 
@@ -215,6 +218,51 @@ impl Threads {
         sorted(threads.flatten().copied())
     }
 
+    fn find_own_locks(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+        let mut takers: SecondaryMap<ObjectId, Option<Option<OriginId>>> = SecondaryMap::new();
+        for (id, instance) in heap.instances.iter() {
+            let Some(facts) = methods.get(instance.method) else { continue };
+            let mut take = |objects: &[ObjectId]| {
+                for &object in objects {
+                    let taker = &mut takers[object];
+                    *taker = match *taker {
+                        None => Some(Some(instance.origin)),
+                        Some(Some(known)) if known == instance.origin => Some(Some(known)),
+                        Some(_) => Some(None),
+                    };
+                }
+            };
+            if facts.is_synchronized && !facts.is_static {
+                take(instance.receiver.as_slice());
+            }
+            for (statement, data) in facts.body.statements.iter() {
+                match data.operation {
+                    Operation::MonitorEnter(value) => take(heap.points_to(id, value)),
+                    Operation::Parameter(0) if facts.is_synchronized => {
+                        take(data.result.map_or(&[], |this| heap.points_to(id, this)));
+                    }
+                    Operation::Invoke { .. } => {
+                        for &call in heap.models_at(id, statement) {
+                            for effect in &call.model.effects {
+                                if let Effect::Acquire { lock, .. } = effect {
+                                    take(&heap.resolve(program, id, statement, call, lock));
+                                }
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (object, taker) in takers.iter() {
+            if let Some(Some(taker)) = taker
+                && self.unique.contains(*taker)
+            {
+                self.own_locks.insert(object);
+            }
+        }
+    }
+
     fn find_serial_and_joins(&mut self, program: &Program<'_>, heap: &Heap<'_>) {
         for (id, instance) in heap.instances.iter() {
             let Some(body) = program.lowered_body(instance.method) else { continue };
@@ -245,7 +293,7 @@ impl Threads {
 }
 
 /// Whether one start runs many times.
-fn repeats(kind: OriginKind) -> bool {
+pub(crate) fn repeats(kind: OriginKind) -> bool {
     use StartKind::{ParallelStream, PeriodicTask};
     matches!(kind, OriginKind::Started(ParallelStream | PeriodicTask))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use unsnarl_classfile::{Opcode, flags};
-use unsnarl_models::LockMode;
+use unsnarl_models::{Effect, LockMode, MethodModel, Place};
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_program::{FieldId, MethodId};
@@ -51,10 +51,10 @@ impl Executor<'_, '_> {
                 if let Some(field) = frame.facts.field(id) {
                     self.store(frame, *object, Some(PathStep::Field(field)), *value, state);
                     // Nobody waits for the value that a variable has from the beginning.
-                    if self.is_volatile(field) && !is_default(frame, *value) {
+                    if self.is_volatile(field) && !is_default(&frame.facts, *value) {
                         let variable = Some(Accessed::Field(field));
                         for &object in self.heap.points_to(frame.instance, *object) {
-                            self.send(frame, Channel::Object(object, variable), state);
+                            self.send(Channel::Object(object, variable), state);
                         }
                     }
                 }
@@ -62,9 +62,9 @@ impl Executor<'_, '_> {
             Operation::PutStatic { value, .. } => {
                 if let Some(field) = frame.facts.field(id)
                     && self.is_volatile(field)
-                    && !is_default(frame, *value)
+                    && !is_default(&frame.facts, *value)
                 {
-                    self.send(frame, Channel::Static(field), state);
+                    self.send(Channel::Static(field), state);
                 }
                 self.escape_value(frame, *value, state);
             }
@@ -212,8 +212,14 @@ impl Executor<'_, '_> {
         while let Some(object) = open.pop()
             && found.len() <= REACHABLE
         {
-            let next = self.sharing.referred[object].iter().copied();
-            open.extend(next.filter(|&next| found.insert(next)));
+            let variables = self.heap.references_of(object);
+            let seen = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
+            for (_, next) in seen {
+                open.extend(next.iter().filter(|&&next| found.insert(next)));
+                if found.len() > REACHABLE {
+                    break;
+                }
+            }
         }
         let found = (found.len() <= REACHABLE).then(|| found.into_iter().collect());
         self.reachable.insert(object, Option::clone(&found));
@@ -312,30 +318,30 @@ impl Executor<'_, '_> {
 
     // Branches.
 
-    /// What the chosen way of a branch tells.
+    /// What the chosen way of a branch tells; false if it cannot be taken.
     pub(crate) fn branch(
         &mut self,
         frame: &Frame,
         block: BlockId,
         is_then: bool,
         state: &mut State,
-    ) {
+    ) -> bool {
         let body = Arc::clone(&frame.facts.body);
         let Operation::Branch { opcode, left, right, .. } = body.terminator(block).operation else {
-            return;
+            return true;
         };
         let constant = |value: Value| match body.definition(value).operation {
             Operation::Constant(constant) => Some(constant),
             _ => None,
         };
         let opcode = if is_then { Some(opcode) } else { opcode.negated() };
-        let Some(opcode) = opcode else { return };
+        let Some(opcode) = opcode else { return true };
         let (value, other) = match right {
             None => (left, Some(Constant::Int(0))),
             Some(right) => match (constant(left), constant(right)) {
                 (_, Some(other)) => (left, Some(other)),
                 (Some(other), _) => (right, Some(other)),
-                _ => return,
+                _ => return true,
             },
         };
         let is_zero = matches!(other, Some(Constant::Int(0) | Constant::Null));
@@ -347,19 +353,38 @@ impl Executor<'_, '_> {
             Opcode::IfICmpEq | Opcode::IfACmpEq if is_zero => Test::Zero,
             Opcode::IfICmpEq | Opcode::IfACmpEq => Test::NonZero,
             Opcode::IfICmpNe | Opcode::IfACmpNe if is_zero => Test::NonZero,
-            _ => return,
+            _ => return true,
         };
         // `x == 0L` compares twice.
         let value = match &body.definition(value).operation {
             Operation::Compute { opcode: Opcode::LCmp, operands } => match operands.as_slice() {
                 &[long, zero] if constant(zero) == Some(Constant::Long(0)) => long,
-                _ => return,
+                _ => return true,
             },
             _ => value,
         };
         let value = frame.facts.uncast(value);
+        if test == Test::Zero && self.is_made(frame, value) {
+            return false;
+        }
         self.learn(frame, value, test, state);
         state.pending.retain(|pending| *pending != value);
+        true
+    }
+
+    /// Whether a value is a new object, which is never null.
+    fn is_made(&self, frame: &Frame, value: Value) -> bool {
+        let definition = frame.facts.body.values[value].definition;
+        match frame.facts.body.statements[definition].operation {
+            Operation::New(_) | Operation::NewArray { .. } => true,
+            Operation::Invoke { .. } => {
+                let models = self.heap.models_at(frame.instance, definition);
+                !models.is_empty()
+                    && self.heap.calls_at(frame.instance, definition).is_empty()
+                    && models.iter().all(|call| returns_new(call.model))
+            }
+            _ => false,
+        }
     }
 
     /// A value was tested.
@@ -385,8 +410,7 @@ impl Executor<'_, '_> {
             }
             Operation::GetStatic { .. } if test != Test::Zero => {
                 if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
-                    let channel = self.channels.intern(Channel::Static(field));
-                    state.add_received((channel, None));
+                    self.add_received(Channel::Static(field), None, state);
                 }
             }
             Operation::Invoke { .. } => {
@@ -405,10 +429,25 @@ impl Executor<'_, '_> {
         state: &mut State,
     ) {
         if let &[object] = objects {
-            let channel = self.channels.intern(Channel::Object(object, variable));
+            self.add_received(Channel::Object(object, variable), path, state);
+        }
+    }
+
+    pub(crate) fn add_received(&mut self, channel: Channel, path: Option<Path>, state: &mut State) {
+        if self.signals.is_useful(channel) {
+            let channel = self.channels.intern(channel);
             state.add_received((channel, path));
         }
     }
+}
+
+/// Whether a modelled method returns a new object and nothing else.
+fn returns_new(model: &MethodModel) -> bool {
+    let mut returns = model.effects.iter().filter_map(|effect| match effect {
+        Effect::Return(place) => Some(place),
+        _ => None,
+    });
+    matches!(returns.next(), Some(Place::New(_))) && returns.next().is_none()
 }
 
 /// A value is defined anew: what was known of its last one is gone.
@@ -417,6 +456,7 @@ fn forget(state: &mut State, value: Value) {
     let is_it = |path: &Path| path.root == root;
     state.fresh.retain(|fresh| !is_it(&fresh.path));
     state.joined_paths.retain(|(path, _)| !is_it(path));
+    state.last_started.retain(|(path, _)| !is_it(path));
     state.pending.retain(|pending| *pending != value);
     state.told.retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
     for lock in &mut state.locks {

@@ -11,7 +11,7 @@ mod java;
 mod pages;
 mod run;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fixture::Fixture;
 
@@ -20,15 +20,15 @@ const RULES: [&str; 2] = ["data-race", "unsafe-publication"];
 
 #[test]
 fn findings_are_those_on_the_lines() {
-    let mut differences = Vec::new();
+    // What is wrong, and with which JDKs.
+    let mut differences: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut reasons = BTreeSet::new();
     for jdk in java::jdks() {
         for folder in RULES {
             let fixtures = Fixture::all(folder);
             let chosen: Vec<&Fixture> = fixtures.iter().filter(|f| f.is_for(jdk.release)).collect();
-            let outcomes = run::check(&jdk, &chosen);
-            let before = differences.len();
-            for (fixture, outcome) in chosen.iter().zip(outcomes) {
+            let mut count = 0;
+            for (fixture, outcome) in chosen.iter().zip(run::check(&jdk, &chosen)) {
                 let found = match outcome {
                     Ok(findings) => {
                         reasons.extend(findings.iter().flat_map(|finding| finding.reasons()));
@@ -36,23 +36,24 @@ fn findings_are_those_on_the_lines() {
                     }
                     Err(problem) => vec![format!("{}.java: {problem}", fixture.name)],
                 };
-                differences.extend(found.iter().map(|text| format!("JDK {}: {text}", jdk.release)));
+                count += found.len();
+                for text in found {
+                    let text = format!("{folder}/{text}");
+                    differences.entry(text).or_default().push(jdk.release.to_string());
+                }
             }
+            let (release, all) = (jdk.release, chosen.len());
             java::report(&format!(
-                "JDK {}: {} programs of {folder}, {} differences",
-                jdk.release,
-                chosen.len(),
-                differences.len() - before
+                "JDK {release}: {all} programs of {folder}, {count} differences"
             ));
         }
     }
-    differences.extend(pages::unexplained(&reasons));
-    assert!(
-        differences.is_empty(),
-        "{} differences\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    let mut lines: Vec<String> = differences
+        .into_iter()
+        .map(|(text, releases)| format!("{text} (JDK {})", releases.join(", ")))
+        .collect();
+    lines.extend(pages::unexplained(&reasons));
+    assert!(lines.is_empty(), "{} differences\n{}", lines.len(), lines.join("\n"));
 }
 
 #[test]

@@ -176,6 +176,7 @@ fn classes_that_are_missing_are_named() {
     let report = report(&outcome);
     has_note(&report, "Gone");
     has_note(&report, "classes that were not found");
+    has_note(&report, "starts one, unless a class that was not found does");
     has_note(&report, "--classpath");
 }
 
@@ -214,6 +215,10 @@ fn bad_input_is_named_and_the_rest_is_checked() {
     assert_eq!(rest.status, 1);
     assert!(rest.out.contains("Other.class: at byte "), "{}", rest.out);
     assert_eq!(rest.messages, "");
+
+    let no_jdk = check(&[text(&classes), "--jdk", text(&empty)]);
+    assert_eq!((no_jdk.status, messages(&no_jdk).len()), (2, 1), "{}", no_jdk.messages);
+    assert!(no_jdk.messages.contains("not a JDK"), "{}", no_jdk.messages);
 
     let models = project.write("bad.toml", b"schema = \"unsnarl.models/9\"\n");
     let outcome = check(&[text(&classes), "--models", text(&models)]);
@@ -267,6 +272,42 @@ fn the_demonstration_runs() {
     assert!(kept.join("bank/classes/bank/Account.class").exists());
     let none = run("demo", &["--jdk", text(folder.path())]);
     assert!(none.status == 2 && none.messages.contains("no javac"), "{}", none.messages);
+}
+
+/// What the comments of the examples say, and nothing else.
+#[test]
+fn the_examples_have_the_bugs_that_they_promise() {
+    let folder = tempfile::tempdir().unwrap();
+    run("demo", &["--keep", text(folder.path())]);
+    for (example, promised) in [
+        ("bank", vec!["data-race bank.Account.balance"]),
+        (
+            "catalog",
+            vec!["data-race catalog.Catalog.instance", "unsafe-publication catalog.Catalog.prices"],
+        ),
+        ("orders", vec![]),
+        ("crawler", vec!["data-race crawler.Crawler.visited"]),
+        ("heartbeat", vec!["data-race heartbeat.Heartbeat.running"]),
+        ("chat", vec!["data-race chat.Chat.lastSpeaker"]),
+    ] {
+        let classes = folder.path().join(example).join("classes");
+        if !classes.exists() {
+            continue;
+        }
+        let report = report(&check(&[text(&classes), "--format", "json"]));
+        let found: Vec<String> = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                let (class, field) =
+                    (text(&finding["variable"]["class"]), text(&finding["variable"]["field"]));
+                format!("{} {class}.{field}", text(&finding["rule"]))
+            })
+            .collect();
+        assert_eq!(found, promised, "{example}");
+    }
 }
 
 #[test]

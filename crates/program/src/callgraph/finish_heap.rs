@@ -84,6 +84,14 @@ pub(crate) fn solve_heap<'m>(
     for object in objects {
         heap.objects.push(object);
     }
+    for (&(object, variable), &set) in &heap.contents {
+        if !heap.sets[set].is_empty() {
+            heap.variables[object].push((variable, set));
+        }
+    }
+    for object in heap.objects.keys() {
+        heap.variables[object].sort_unstable();
+    }
     for (_, &instance) in builder.instances.iter() {
         heap.instances.push(instance);
     }

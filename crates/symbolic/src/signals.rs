@@ -1,0 +1,163 @@
+//! Which signals are worth following: those that one unique thread sends and another receives.
+//!
+//! A signal is a volatile field, or what models call a channel (seed 000 has no such thing). Found
+//! without regard to the order of statements, before the symbolic execution.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use unsnarl_classfile::flags;
+use unsnarl_models::{Blocking, Effect};
+use unsnarl_program::body::{Operation, StatementId};
+use unsnarl_program::heap::{Heap, InstanceId, OriginId};
+use unsnarl_program::{FieldId, MethodId, Program};
+
+use crate::access::channels;
+use crate::emit::is_default;
+use crate::event::Accessed;
+use crate::method::{MethodFacts, Methods};
+use crate::state::{Channel, unite};
+use crate::threads::Threads;
+
+/// Who sends and receives what.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    ends: FxHashMap<Channel, Ends>,
+}
+
+/// The two ends of a channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    /// The threads that may send; sorted.
+    pub(crate) senders: SmallVec<[OriginId; 2]>,
+    /// The threads that may receive; sorted.
+    receivers: SmallVec<[OriginId; 2]>,
+    /// The statements that wait for it; sorted.
+    waits: SmallVec<[(MethodId, StatementId); 1]>,
+    /// Whether somebody looks without waiting.
+    is_polled: bool,
+    is_useful: bool,
+}
+
+impl Ends {
+    /// Whether all threads that send are waited for at one place, as far as that can be told: the
+    /// heuristic that section 4.1 has for joins.
+    pub(crate) fn is_waited_for_once(&self) -> bool {
+        self.waits.len() == 1 && !self.is_polled
+    }
+}
+
+impl Signals {
+    pub(crate) fn new(
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        threads: &Threads,
+    ) -> Self {
+        let mut signals = Self::default();
+        for (id, instance) in heap.instances.iter() {
+            if let Some(facts) = methods.get(instance.method) {
+                for statement in facts.body.statements.keys() {
+                    signals.collect(program, heap, facts, id, statement);
+                }
+            }
+        }
+        for ends in signals.ends.values_mut() {
+            if let [sender] = ends.senders[..] {
+                let is_received = ends.receivers.iter().any(|&receiver| receiver != sender);
+                let is_single = threads.unique.contains(sender) || ends.is_waited_for_once();
+                ends.is_useful = is_received && is_single;
+            }
+        }
+        signals
+    }
+
+    /// Whether to follow a channel.
+    pub(crate) fn is_useful(&self, channel: Channel) -> bool {
+        self.ends.get(&channel).is_some_and(|ends| ends.is_useful)
+    }
+
+    pub(crate) fn ends(&self, channel: Channel) -> Option<&Ends> {
+        self.ends.get(&channel)
+    }
+
+    fn collect(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        facts: &MethodFacts,
+        id: InstanceId,
+        statement: StatementId,
+    ) {
+        let thread = heap.instances[id].origin;
+        let volatile = |field: Option<FieldId>| {
+            field.filter(|&field| program.fields()[field].access & flags::VOLATILE != 0)
+        };
+        match facts.body.statements[statement].operation {
+            Operation::PutField { object, value, .. } => {
+                if let Some(field) = volatile(facts.field(statement))
+                    && !is_default(facts, value)
+                {
+                    for &object in heap.points_to(id, object) {
+                        let channel = Channel::Object(object, Some(Accessed::Field(field)));
+                        self.send(channel, thread);
+                    }
+                }
+            }
+            Operation::PutStatic { value, .. } => {
+                if let Some(field) = volatile(facts.field(statement))
+                    && !is_default(facts, value)
+                {
+                    self.send(Channel::Static(field), thread);
+                }
+            }
+            Operation::GetField { object, .. } => {
+                if let Some(field) = volatile(facts.field(statement)) {
+                    for &object in heap.points_to(id, object) {
+                        let channel = Channel::Object(object, Some(Accessed::Field(field)));
+                        self.receive(channel, thread).is_polled = true;
+                    }
+                }
+            }
+            Operation::GetStatic { .. } => {
+                if let Some(field) = volatile(facts.field(statement)) {
+                    self.receive(Channel::Static(field), thread).is_polled = true;
+                }
+            }
+            Operation::Invoke { .. } => {
+                for &call in heap.models_at(id, statement) {
+                    for effect in &call.model.effects {
+                        let (place, waits) = match effect {
+                            Effect::Send { channel, within: None, .. } => (channel, None),
+                            Effect::Receive { channel, within: None, blocking, .. } => {
+                                (channel, Some(*blocking != Blocking::Never))
+                            }
+                            _ => continue,
+                        };
+                        let found = channels(program, heap, id, statement, call, place);
+                        for channel in found.into_iter().flat_map(|(_, channels)| channels) {
+                            match waits {
+                                None => self.send(channel, thread),
+                                Some(true) => {
+                                    let site = (heap.instances[id].method, statement);
+                                    unite(&mut self.receive(channel, thread).waits, &[site]);
+                                }
+                                Some(false) => self.receive(channel, thread).is_polled = true,
+                            }
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn send(&mut self, channel: Channel, thread: OriginId) {
+        unite(&mut self.ends.entry(channel).or_default().senders, &[thread]);
+    }
+
+    fn receive(&mut self, channel: Channel, thread: OriginId) -> &mut Ends {
+        let ends = self.ends.entry(channel).or_default();
+        unite(&mut ends.receivers, &[thread]);
+        ends
+    }
+}
