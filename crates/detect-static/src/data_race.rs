@@ -123,7 +123,7 @@ impl<'r, 'm> Race<'r, 'm> {
             (event.kind != AccessKind::Write, event.guards.len(), describe.place(id), id)
         });
         let mut accesses = vec![describe.access(first), describe.access(second)];
-        if accesses[0] == accesses[1] {
+        if accesses[0].thread == accesses[1].thread {
             let name = format!("{} (another)", describe.thread(self.event(second).thread));
             accesses[1].thread = Some(name);
         }
@@ -175,7 +175,8 @@ impl<'r, 'm> Race<'r, 'm> {
             };
             return format!("{subject} is {done} {lack}");
         }
-        let (one, other) = (describe.one_thread(first.thread), describe.one_thread(second.thread));
+        let one = describe.one_thread(first.thread);
+        let other = describe.other_thread(first.thread, second.thread);
         let again = if is_read { "read " } else { "" };
         // A thread that is named by a place must not stand before another place.
         let is_named = !one.contains(" at ") && !other.contains(" at ");

@@ -126,6 +126,14 @@ impl<'d, 'm> Describe<'d, 'm> {
         }
     }
 
+    /// A second thread beside a first one that may have the same name: `another Worker`.
+    pub(crate) fn other_thread(&self, first: OriginId, second: OriginId) -> String {
+        match self.thread(first) == self.thread(second) {
+            true => format!("another {}", self.thread(second)),
+            false => self.one_thread(second),
+        }
+    }
+
     /// `several Worker threads`, `several runs of the pool task at Server.java:12`.
     pub(crate) fn several_threads(&self, thread: OriginId) -> String {
         let name = self.thread(thread);

@@ -10,7 +10,7 @@ use unsnarl_symbolic::{AccessKind, Event, EventId, Guard, PathStep};
 use crate::code;
 use crate::conflict::{VariableKind, is_candidate};
 use crate::data_race::{ConflictClass, Race};
-use crate::describe::{Describe, counted};
+use crate::describe::{Describe, counted, simple_name};
 
 static NO_LOCK_AT_ALL: Heuristic = Heuristic {
     name: "no-lock-at-all",
@@ -242,7 +242,8 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     };
     let sentence = match parent_and_child {
         Some((parent, child)) => {
-            let (parent, child_name) = (describe.one_thread(parent), describe.one_thread(child));
+            let child_name = describe.other_thread(parent, child);
+            let parent = describe.one_thread(parent);
             return Some(NEVER_JOINED.holds_because(format!(
                 "{parent} may do this while {child_name}{} runs: it comes neither before the start \
                  nor after the end",
@@ -253,7 +254,7 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
             "{}{} and {}{} run independently of each other",
             describe.one_thread(first),
             at(first),
-            describe.one_thread(second),
+            describe.other_thread(first, second),
             at(second)
         ),
     };
@@ -360,7 +361,7 @@ pub(crate) fn usual_lock(race: &Race<'_, '_>) -> Option<UsualLock> {
             let label = describe.lock_label(event, guard);
             let label = match (label, &*guard.objects) {
                 (Some(label), &[object]) if label == "class" => {
-                    format!("{}.class", describe.object_class(object))
+                    format!("{}.class", simple_name(&describe.object_class(object)))
                 }
                 (Some(label), _) => label,
                 (None, &[object, ..]) => format!("a {}", describe.object_class(object)),
