@@ -38,7 +38,7 @@ impl Executor<'_, '_> {
         state: &mut State,
     ) -> bool {
         let heap = self.heap;
-        let calls = heap.calls_at(frame.instance, id);
+        let calls = self.calls_at(frame, id);
         let models = heap.models_at(frame.instance, id);
         if calls.is_empty() && models.is_empty() {
             // Nobody knows what it does with what it is given.

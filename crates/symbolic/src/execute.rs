@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
-use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
+use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId};
 use unsnarl_program::{MethodId, Program};
 
 use crate::event::ContextId;
@@ -27,12 +27,13 @@ use crate::threads::Threads;
 use crate::transfer::Test;
 use crate::views::Views;
 
-/// How many states a method in a heap context may be entered in; what is more is made one.
-const ENTRIES: usize = 24;
+/// How many states a method in a heap context may be entered in, as long as there are not more contexts
+/// than this in all; what is more is made one.
+const ENTRIES: [(usize, usize); 3] = [(20_000, 24), (60_000, 5), (usize::MAX, 1)];
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
-const ROUNDS: u8 = 40;
+const ROUNDS: u8 = 12;
 
 /// What is known before the execution.
 pub(crate) struct Facts<'e, 'm> {
@@ -59,6 +60,8 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
+    /// The calls of each instance.
+    calls: Vec<&'e [Call]>,
     by_entry: FxHashMap<(InstanceId, Arc<Entry>), ContextId>,
     entries: SecondaryMap<InstanceId, u16>,
     merged: FxHashMap<InstanceId, ContextId>,
@@ -162,6 +165,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             sets: UniqueMap::new(),
             channels: UniqueMap::new(),
             contexts: PrimaryMap::new(),
+            calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
             by_entry: FxHashMap::default(),
             entries: SecondaryMap::new(),
             merged: FxHashMap::default(),
@@ -256,7 +260,10 @@ impl<'e, 'm> Executor<'e, 'm> {
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
-        if usize::from(self.entries[instance]) >= ENTRIES {
+        let total = self.contexts.len();
+        let most =
+            ENTRIES.iter().find(|(contexts, _)| total < *contexts).map_or(1, |&(_, most)| most);
+        if usize::from(self.entries[instance]) >= most {
             let context = self.merge(instance, &entry, parent);
             self.by_entry.insert(key, context);
             return context;
@@ -608,6 +615,14 @@ impl<'e, 'm> Executor<'e, 'm> {
             }
             unknown => *unknown = Some(Exit { state, is_result_fresh, if_nonzero, if_zero }),
         }
+    }
+
+    /// The calls of a statement.
+    pub(crate) fn calls_at(&self, frame: &Frame, statement: StatementId) -> &'e [Call] {
+        let calls = self.calls[frame.instance.index()];
+        let start = calls.partition_point(|call| call.statement < statement);
+        let count = calls[start..].partition_point(|call| call.statement == statement);
+        &calls[start..start + count]
     }
 
     // Names.

@@ -12,6 +12,7 @@ mod execute;
 mod hosts;
 mod method;
 mod order;
+mod oug;
 mod path;
 mod sharing;
 mod signals;
@@ -24,6 +25,8 @@ pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
     Sharing,
 };
+
+pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -54,6 +57,7 @@ pub struct Execution<'m> {
     pub events: PrimaryMap<EventId, Event>,
     /// What was made coarser and what could not be followed, as sentences for the user.
     pub notes: Vec<String>,
+    methods: Methods,
     threads: Threads,
     sharing: SharingFacts,
     hosts: Hosts,
@@ -143,6 +147,7 @@ impl<'m> Execution<'m> {
             time_of: events.time_of,
             heap,
             notes,
+            methods,
             threads,
             sharing,
             hosts,

@@ -56,8 +56,15 @@ impl Execution<'_> {
         self.heap.origins[thread].kind == OriginKind::Init
     }
 
+    /// Whether all instances of a thread have ended when an access happens.
+    pub(crate) fn is_after_end(&self, event: EventId, thread: OriginId) -> bool {
+        let own = self.events[event].thread;
+        self.is_unique_thread(own)
+            && self.has_ended(&self.time(event).joined, own, thread, 0).is_some()
+    }
+
     /// Whether no instance of a thread has begun when an access happens.
-    fn is_before_start(&self, event: EventId, thread: OriginId) -> bool {
+    pub(crate) fn is_before_start(&self, event: EventId, thread: OriginId) -> bool {
         let own = self.events[event].thread;
         self.is_unique_thread(own) && self.is_not_begun(event, thread, &mut vec![own])
     }

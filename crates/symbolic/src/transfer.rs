@@ -380,7 +380,7 @@ impl Executor<'_, '_> {
             Operation::Invoke { .. } => {
                 let models = self.heap.models_at(frame.instance, definition);
                 !models.is_empty()
-                    && self.heap.calls_at(frame.instance, definition).is_empty()
+                    && self.calls_at(frame, definition).is_empty()
                     && models.iter().all(|call| returns_new(call.model))
             }
             _ => false,
