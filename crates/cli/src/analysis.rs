@@ -1,22 +1,41 @@
 //! The symbolic execution of the program that the arguments name, as `check`, `explain` and `inspect`
 //! need it.
 
+use anyhow::bail;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
 use unsnarl_program::heap::OriginKind;
 use unsnarl_symbolic::{Execution, Settings};
 
 use crate::progress::Phases;
-use crate::session::Session;
+use crate::session::{Session, failure_text};
 
-/// Runs the program from its entry points; an error if there are none. What could not be followed
+/// Runs the program from its entry points; an error if there are none, or no JDK. What could not be followed
 /// becomes notes of the session.
 pub(crate) fn execute<'a>(
     session: &mut Session<'a>,
     phases: &mut Phases,
 ) -> anyhow::Result<Execution<'a>> {
-    let entries = session.required_entry_points()?;
-    let settings = Settings { is_library: session.is_library() };
+    if session.program.find_class(b"java/lang/Object").is_none() {
+        let failures: Vec<String> = session.failures().iter().map(failure_text).collect();
+        bail!(
+            "without the classes of a JDK nothing is known about threads and locks: name one with \
+             --jdk ({})",
+            failures.join("; ")
+        );
+    }
+    let mut entries = session.required_entry_points()?;
     let models = session.models;
+    if session.is_library() {
+        let all = entries.methods.len();
+        let classes = entries.keep_shared_classes(&mut session.program, models);
+        if entries.methods.len() < all {
+            session.add_notes([format!(
+                "of the library, the {classes} classes that are marked thread-safe or take a lock are \
+                 taken as shared by clients; name methods of others with --entry"
+            )]);
+        }
+    }
+    let settings = Settings { is_library: entries.are_concurrent };
     let mut progress = |what: &str| phases.enter(what);
     let execution = Execution::run(&mut session.program, models, &entries, settings, &mut progress);
     session.set_gaps(&execution.heap.gaps);

@@ -63,6 +63,10 @@ pub(crate) fn confined(
                     Variable::Field(field) => hosts.is_hosted_in(object, field),
                     Variable::Slot(_) => false,
                 };
+                // What the thread itself makes refers to what the thread itself has.
+                if is_own(holder) {
+                    continue;
+                }
                 let foreign = held.iter().filter(|&&object| !is_own(object));
                 open.extend(foreign.filter(|&&object| !is_hosted(object)));
             }

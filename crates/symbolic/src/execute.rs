@@ -27,9 +27,11 @@ use crate::threads::Threads;
 use crate::transfer::Test;
 use crate::views::Views;
 
-/// How many states a method in a heap context may be entered in, as long as there are not more contexts
-/// than this in all; what is more is made one.
-const ENTRIES: [(usize, usize); 3] = [(20_000, 24), (50_000, 4), (usize::MAX, 1)];
+/// How many states a method in a heap context may be entered in; what is more is made one.
+const ENTRIES: usize = 24;
+/// How many contexts there should be in all: the larger a program, the fewer states of a method are told
+/// apart.
+const CONTEXTS: usize = 100_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
@@ -64,6 +66,7 @@ pub(crate) struct Executor<'e, 'm> {
     calls: Vec<&'e [Call]>,
     by_entry: FxHashMap<(InstanceId, Arc<Entry>), ContextId>,
     entries: SecondaryMap<InstanceId, u16>,
+    most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
     open: Vec<ContextId>,
     depends: FxHashSet<(ContextId, ContextId)>,
@@ -168,6 +171,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
             by_entry: FxHashMap::default(),
             entries: SecondaryMap::new(),
+            most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
             open: Vec::new(),
             depends: FxHashSet::default(),
@@ -260,10 +264,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
-        let total = self.contexts.len();
-        let most =
-            ENTRIES.iter().find(|(contexts, _)| total < *contexts).map_or(1, |&(_, most)| most);
-        if usize::from(self.entries[instance]) >= most {
+        if usize::from(self.entries[instance]) >= self.most_entries {
             let context = self.merge(instance, &entry, parent);
             self.by_entry.insert(key, context);
             return context;

@@ -216,6 +216,10 @@ fn bad_input_is_named_and_the_rest_is_checked() {
     assert!(rest.out.contains("Other.class: at byte "), "{}", rest.out);
     assert_eq!(rest.messages, "");
 
+    let no_jdk = check(&[text(&classes), "--jdk", text(&empty)]);
+    assert_eq!((no_jdk.status, messages(&no_jdk).len()), (2, 1), "{}", no_jdk.messages);
+    assert!(no_jdk.messages.contains("not a JDK"), "{}", no_jdk.messages);
+
     let models = project.write("bad.toml", b"schema = \"unsnarl.models/9\"\n");
     let outcome = check(&[text(&classes), "--models", text(&models)]);
     assert_eq!((outcome.status, messages(&outcome).len()), (2, 1), "{}", outcome.messages);

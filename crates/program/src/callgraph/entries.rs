@@ -2,10 +2,11 @@
 
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::Attribute;
-use unsnarl_models::{EntrySet, MethodPattern, Models};
+use unsnarl_models::{Effect, EntrySet, MethodPattern, Models};
 
+use crate::body::Operation;
 use crate::class::{ClassId, MethodId};
-use crate::names::java_name;
+use crate::names::{Type, java_name};
 use crate::path::Role;
 use crate::pattern::fits;
 use crate::program::Program;
@@ -28,6 +29,8 @@ pub struct EntryPoints {
     pub methods: Vec<MethodId>,
     /// The classes of which callers may have instances already.
     pub instantiated: Vec<ClassId>,
+    /// Whether the methods run in parallel, each with itself and with the others.
+    pub are_concurrent: bool,
     /// Patterns that nothing fits.
     pub unmatched: Vec<String>,
 }
@@ -47,6 +50,7 @@ impl EntryPoints {
                 found.methods = methods_of(program, &classes, is_main);
             }
             Entries::Library => {
+                found.are_concurrent = true;
                 let is_public =
                     |class: &ClassId| program.classes()[*class].access & flags::PUBLIC != 0;
                 let public: Vec<ClassId> = classes.iter().copied().filter(is_public).collect();
@@ -61,9 +65,12 @@ impl EntryPoints {
                 for pattern in patterns {
                     let mut methods =
                         match models.entries().iter().find(|set| *set.name == **pattern) {
-                            Some(set) => methods_of(program, &classes, |program, method| {
-                                in_set(program, method, set)
-                            }),
+                            Some(set) => {
+                                found.are_concurrent |= set.concurrent;
+                                methods_of(program, &classes, |program, method| {
+                                    in_set(program, method, set)
+                                })
+                            }
                             None => methods_of(program, &classes, |program, method| {
                                 fits(pattern, &full_name(program, method))
                             }),
@@ -82,6 +89,54 @@ impl EntryPoints {
         }
         found
     }
+
+    /// Of a library, only the classes that are meant to be shared: those that are marked thread-safe, or
+    /// that take a lock themselves. Returns how many there are; if there are none, nothing changes.
+    pub fn keep_shared_classes(&mut self, program: &mut Program<'_>, models: &Models) -> usize {
+        let mut classes: Vec<ClassId> =
+            self.methods.iter().map(|&method| program.methods()[method].class).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        let marks = models.entries().iter().find(|set| &*set.name == "thread-safe");
+        let marks = marks.map_or(&[][..], |set| &set.annotated_classes);
+        classes.retain(|&class| {
+            marks.iter().any(|mark| is_annotated(program, class, None, mark))
+                || takes_lock(program, models, class)
+        });
+        if !classes.is_empty() {
+            let is_kept = |class: &ClassId| classes.binary_search(class).is_ok();
+            self.methods.retain(|&method| is_kept(&program.methods()[method].class));
+        }
+        classes.len()
+    }
+}
+
+/// Whether a method of the class takes a lock.
+fn takes_lock(program: &mut Program<'_>, models: &Models, class: ClassId) -> bool {
+    for method in program.classes()[class].methods.clone() {
+        if program.methods()[method].access & flags::SYNCHRONIZED != 0 {
+            return true;
+        }
+        let Some(body) = program.body(method) else { continue };
+        let is_lock = |operation: &Operation| match operation {
+            Operation::MonitorEnter(_) => true,
+            Operation::Invoke { method, .. } => {
+                let names = &program.names;
+                let called = names.method_ref_data(*method);
+                let Type::Class(class) = names.ty(called.class) else { return false };
+                let model = models.methods_of(names.bytes(class)).and_then(|class| {
+                    class.method(names.bytes(called.name), names.bytes(called.descriptor))
+                });
+                let mut effects = model.into_iter().flat_map(|model| &model.effects);
+                effects.any(|effect| matches!(effect, Effect::Acquire { .. }))
+            }
+            _ => false,
+        };
+        if body.statements.values().any(|statement| is_lock(&statement.operation)) {
+            return true;
+        }
+    }
+    false
 }
 
 fn methods_of(
