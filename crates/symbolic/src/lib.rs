@@ -9,6 +9,7 @@ mod effects;
 mod emit;
 mod event;
 mod execute;
+mod flow;
 mod hosts;
 mod method;
 mod order;

@@ -41,9 +41,9 @@ impl SharingFacts {
         methods: &Methods,
         threads: &Threads,
     ) -> Self {
-        let mut facts = Self::default();
         // The copies of a thread-local are not seen by other threads.
-        facts.per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
+        let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
+        let mut facts = Self { per_thread, ..Self::default() };
         for (id, instance) in heap.instances.iter() {
             if let Some(method) = methods.get(instance.method) {
                 facts.collect(program, heap, method, id);

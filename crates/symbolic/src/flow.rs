@@ -1,0 +1,275 @@
+//! The state along the control flow of one method: a forward data flow over its blocks. An exception
+//! leaves a block with what holds before every statement that can throw.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use unsnarl_entity::EntityId;
+use unsnarl_program::body::{BlockId, Constant, Operation, Value};
+use unsnarl_program::heap::OriginId;
+
+use crate::execute::{Executor, Exit, Frame, Received, join_into};
+use crate::method::MethodFacts;
+use crate::path::{Path, Root};
+use crate::state::{Fresh, Joined, State};
+use crate::transfer::Test;
+
+/// The states at the beginnings of blocks, and at the end.
+#[derive(Default)]
+pub(crate) struct Flow {
+    pub(crate) before: Vec<Option<State>>,
+    pub(crate) exit: Option<Exit>,
+    /// For each loop, the threads of which every round joins one.
+    round_joins: Vec<Vec<OriginId>>,
+}
+
+impl Executor<'_, '_> {
+    /// The states of a method at the beginnings of its blocks.
+    pub(crate) fn flow(&mut self, frame: &Frame) -> Flow {
+        let flow = self.flow_once(frame, &[]);
+        if flow.round_joins.iter().all(Vec::is_empty) {
+            return flow;
+        }
+        self.flow_once(frame, &flow.round_joins)
+    }
+
+    fn flow_once(&mut self, frame: &Frame, round_joins: &[Vec<OriginId>]) -> Flow {
+        let body = Arc::clone(&frame.facts.body);
+        let mut flow =
+            Flow { before: vec![None; body.blocks.len()], exit: None, round_joins: Vec::new() };
+        let mut after: Vec<Option<State>> = vec![None; body.blocks.len()];
+        let mut first = frame.entry.state.clone();
+        self.enter_monitor(frame, &mut first);
+        flow.before[body.entry().index()] = Some(first);
+        let mut open = BTreeSet::from([body.entry()]);
+        while let Some(block) = open.pop_first() {
+            let Some(mut state) = flow.before[block.index()].clone() else { continue };
+            let has_handlers = !body.blocks[block].handlers.is_empty();
+            let mut thrown: Option<State> = None;
+            let mut is_alive = true;
+            for (id, statement) in body.block_statements(block) {
+                let may_throw = has_handlers && statement.operation.can_throw();
+                if may_throw {
+                    join_into(&mut thrown, state.clone());
+                }
+                is_alive = self.transfer(frame, id, &mut state);
+                if !is_alive {
+                    break;
+                }
+                if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
+                    join_into(&mut thrown, state.clone());
+                }
+            }
+            if let Some(thrown) = thrown {
+                for &handler in &body.blocks[block].handlers {
+                    self.arrive(
+                        frame,
+                        &mut flow,
+                        &mut open,
+                        (block, handler, true),
+                        thrown.clone(),
+                    );
+                }
+            }
+            if !is_alive {
+                continue;
+            }
+            after[block.index()] = Some(state.clone());
+            match &body.terminator(block).operation {
+                Operation::Return(value) => {
+                    self.leave_method(frame, &mut flow.exit, *value, state);
+                }
+                Operation::Branch { then, otherwise, .. } => {
+                    for (target, is_then) in [(*then, true), (*otherwise, false)] {
+                        let mut state = state.clone();
+                        if !self.branch(frame, block, is_then, &mut state) {
+                            continue;
+                        }
+                        self.exit_loop(frame, round_joins, block, target, &mut state);
+                        self.arrive(frame, &mut flow, &mut open, (block, target, false), state);
+                    }
+                }
+                other => {
+                    for target in other.targets() {
+                        let mut state = state.clone();
+                        self.exit_loop(frame, round_joins, block, target, &mut state);
+                        self.arrive(frame, &mut flow, &mut open, (block, target, false), state);
+                    }
+                }
+            }
+        }
+        for found in &frame.facts.loops {
+            let mut joins: Option<Vec<OriginId>> = None;
+            for latch in &found.latches {
+                let Some(state) = &after[latch.index()] else { continue };
+                match &mut joins {
+                    None => joins = Some(state.joined_some.to_vec()),
+                    Some(joins) => joins.retain(|thread| state.joined_some.contains(thread)),
+                }
+            }
+            flow.round_joins.push(joins.unwrap_or_default());
+        }
+        flow
+    }
+
+    /// A state arrives at a block.
+    fn arrive(
+        &mut self,
+        frame: &Frame,
+        flow: &mut Flow,
+        open: &mut BTreeSet<BlockId>,
+        (from, to, exceptional): (BlockId, BlockId, bool),
+        mut state: State,
+    ) {
+        self.pass_phis(frame, from, to, exceptional, &mut state);
+        if let Some(value) = returned_by(&frame.facts, from, to, exceptional) {
+            self.leave_method(frame, &mut flow.exit, Some(value), state);
+            return;
+        }
+        let changed = match &mut flow.before[to.index()] {
+            Some(known) => known.join(&state),
+            unknown => {
+                *unknown = Some(state);
+                true
+            }
+        };
+        if changed {
+            open.insert(to);
+        }
+    }
+
+    /// A phi of fresh inputs is fresh.
+    fn pass_phis(
+        &mut self,
+        frame: &Frame,
+        from: BlockId,
+        to: BlockId,
+        exceptional: bool,
+        state: &mut State,
+    ) {
+        if state.fresh.is_empty() {
+            return;
+        }
+        let body = &frame.facts.body;
+        let is_it = |edge: &unsnarl_program::body::Edge| {
+            edge.from == from && edge.exceptional == exceptional
+        };
+        let Some(position) = body.blocks[to].predecessors.iter().position(is_it) else { return };
+        let mut found: SmallVec<[(Value, bool); 2]> = SmallVec::new();
+        for (_, statement) in body.block_statements(to) {
+            let Operation::Phi(inputs) = &statement.operation else { break };
+            if let (Some(&input), Some(result)) = (inputs.get(position), statement.result) {
+                let is_fresh = state.is_fresh(&self.strict_path(frame, input));
+                found.push((result, is_fresh));
+            }
+        }
+        for (result, is_fresh) in found {
+            let path = Path::root(Root::Value(result));
+            state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
+            if is_fresh {
+                let objects = self.points_to(frame, result);
+                state.add_fresh(Fresh { path, objects });
+            }
+        }
+    }
+
+    /// At the end of a loop every round of which joins a thread, all of them are taken to have ended
+    /// (section 4.1), if nothing else joins them.
+    fn exit_loop(
+        &self,
+        frame: &Frame,
+        round_joins: &[Vec<OriginId>],
+        from: BlockId,
+        to: BlockId,
+        state: &mut State,
+    ) {
+        for (found, joins) in frame.facts.loops.iter().zip(round_joins) {
+            let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
+            if leaves && (found.header == from || found.latches.contains(&from)) {
+                for &thread in joins {
+                    if self.threads.join_sites[thread].len() == 1 {
+                        state.add_joined(Joined { thread, is_assumed: true });
+                    }
+                }
+            }
+        }
+    }
+
+    fn leave_method(
+        &mut self,
+        frame: &Frame,
+        exit: &mut Option<Exit>,
+        value: Option<Value>,
+        mut state: State,
+    ) {
+        let is_result_fresh =
+            value.is_some_and(|value| state.is_fresh(&self.strict_path(frame, value)));
+        let mut told = [Test::NonZero, Test::Zero].map(|test| {
+            let value = value?;
+            if let Operation::Constant(constant) = frame.facts.body.definition(value).operation {
+                let is_zero = matches!(constant, Constant::Int(0) | Constant::Null);
+                return (is_zero == (test == Test::Zero)).then(|| state.received.clone());
+            }
+            let mut state = state.clone();
+            self.learn(frame, value, test, &mut state);
+            Some(state.received)
+        });
+        self.exit_monitor(frame, &mut state);
+        // What has a name only in here is of no use to the caller.
+        state.pending.clear();
+        state.told.clear();
+        state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
+        let is_local = |path: &Path| matches!(path.root, Root::Value(_));
+        state.joined_paths.retain(|(path, _)| !is_local(path));
+        state.last_started.clear();
+        for received in told.iter_mut().flatten().chain([&mut state.received]) {
+            for (_, path) in received.iter_mut() {
+                *path = path.take().filter(|path| !is_local(path));
+            }
+            received.sort_unstable();
+            received.dedup();
+        }
+        let [if_nonzero, if_zero] = told;
+        match exit {
+            Some(exit) => {
+                exit.state.join(&state);
+                exit.is_result_fresh &= is_result_fresh;
+                meet(&mut exit.if_nonzero, if_nonzero);
+                meet(&mut exit.if_zero, if_zero);
+            }
+            unknown => *unknown = Some(Exit { state, is_result_fresh, if_nonzero, if_zero }),
+        }
+    }
+}
+
+/// What a block returns that does nothing but return what the way to it has chosen: each way is then
+/// an end of its own.
+fn returned_by(
+    facts: &MethodFacts,
+    from: BlockId,
+    to: BlockId,
+    exceptional: bool,
+) -> Option<Value> {
+    let block = &facts.body.blocks[to];
+    let mut statements = facts.body.block_statements(to).map(|(_, statement)| statement);
+    let (first, second) = (statements.next()?, statements.next()?);
+    let (Operation::Phi(inputs), Operation::Return(Some(value))) =
+        (&first.operation, &second.operation)
+    else {
+        return None;
+    };
+    let is_it =
+        |edge: &unsnarl_program::body::Edge| edge.from == from && edge.exceptional == exceptional;
+    let position = block.predecessors.iter().position(is_it)?;
+    (first.result == Some(*value)).then(|| inputs.get(position).copied())?
+}
+
+/// What was received on both ways, where nothing stands for a way that cannot be.
+pub(crate) fn meet(one: &mut Option<Received>, other: Option<Received>) {
+    match (one, other) {
+        (Some(one), Some(other)) => one.retain(|received| other.contains(received)),
+        (one @ None, other) => *one = other,
+        (Some(_), None) => {}
+    }
+}
