@@ -270,6 +270,8 @@ pub(crate) enum What {
     Threads,
     /// The abstract objects: where they are made, who can reach them, and what they refer to
     Heap,
+    /// The object use graphs of shared objects, or of those of --class: the life of each object
+    Oug,
 }
 
 /// The forms in which `inspect` can show things.

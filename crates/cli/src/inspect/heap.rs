@@ -29,8 +29,8 @@ struct HeapView {
 }
 
 #[derive(Serialize)]
-struct ObjectView {
-    id: String,
+pub(super) struct ObjectView {
+    pub(super) id: String,
     class: String,
     kind: &'static str,
     made: Option<Place>,
@@ -52,7 +52,7 @@ struct StaticView {
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
-struct Place {
+pub(super) struct Place {
     class: String,
     file: Option<String>,
     line: Option<u16>,
@@ -134,7 +134,11 @@ fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
     }
 }
 
-fn is_chosen(inspection: &Inspection<'_>, object: Object, maker: Option<MethodId>) -> bool {
+pub(super) fn is_chosen(
+    inspection: &Inspection<'_>,
+    object: Object,
+    maker: Option<MethodId>,
+) -> bool {
     let program = &inspection.session.program;
     let class = object.class();
     if inspection.arguments.class.is_some() {
@@ -146,7 +150,11 @@ fn is_chosen(inspection: &Inspection<'_>, object: Object, maker: Option<MethodId
     is_made && class.into_iter().chain(maker).any(|class| inspection.session.is_input(class))
 }
 
-fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId) -> ObjectView {
+pub(super) fn describe(
+    inspection: &Inspection<'_>,
+    execution: &Execution<'_>,
+    id: ObjectId,
+) -> ObjectView {
     let program = &inspection.session.program;
     let object = &execution.heap.objects[id];
     let (kind, class) = object_text(program, object.object);
@@ -160,8 +168,8 @@ fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId
         id: String::new(),
         class,
         kind,
-        made: object.made.map(|made| Place::of(program, made)),
-        host: host.map(|made| Place::of(program, made)),
+        made: object.made.map(|(method, statement)| Place::of(program, method, Some(statement))),
+        host: host.map(|(method, statement)| Place::of(program, method, Some(statement))),
         thread: object.origin.map(|origin| execution.thread_name(program, origin)),
         sharing: match execution.sharing(id) {
             Sharing::OneThread => "one-thread",
@@ -174,7 +182,7 @@ fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId
 }
 
 /// What sort of thing an object is, and its class.
-fn object_text(program: &Program<'_>, object: Object) -> (&'static str, String) {
+pub(super) fn object_text(program: &Program<'_>, object: Object) -> (&'static str, String) {
     let names = &program.names;
     match object {
         Object::Instance(class)
@@ -202,14 +210,21 @@ fn variable_text(program: &Program<'_>, variable: Variable) -> String {
 }
 
 impl Place {
-    fn of(program: &Program<'_>, (method, statement): (MethodId, StatementId)) -> Self {
+    pub(super) fn of(
+        program: &Program<'_>,
+        method: MethodId,
+        statement: Option<StatementId>,
+    ) -> Self {
         let data = &program.methods()[method];
         let body = program.lowered_body(method);
         Self {
             class: program.class_text(data.class),
             method: program.names.text(data.name).into_owned(),
             file: program.source_file(program.class_around(data.class)),
-            line: body.map(|body| body.statements[statement].line).filter(|&line| line != 0),
+            line: body
+                .zip(statement)
+                .map(|(body, statement)| body.statements[statement].line)
+                .filter(|&line| line != 0),
         }
     }
 }
@@ -227,27 +242,27 @@ impl fmt::Display for Place {
 
 impl ObjectView {
     /// What objects are sorted by; numbers of objects depend on the order of loading.
-    fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
+    pub(super) fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
         let (made, host) = (self.made.as_ref(), self.host.as_ref());
         (&self.class, self.kind, made, host, self.thread.as_deref())
     }
 
     /// `o3 bank.Account`, and for what is no plain object also what it is.
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match self.kind {
             "object" | "array" => format!("{} {}", self.id, self.class),
             kind => format!("{} {kind} {}", self.id, self.class),
         }
     }
 
-    fn origin(&self) -> String {
+    pub(super) fn origin(&self) -> String {
         let made = self.made.as_ref().map(|made| format!(" made in {made}"));
         let host = self.host.as_ref().map(|host| format!(" for the one made in {host}"));
         let thread = self.thread.as_ref().map(|thread| format!(" by {thread}"));
         [made, host, thread].into_iter().flatten().collect()
     }
 
-    fn reach(&self) -> String {
+    pub(super) fn reach(&self) -> String {
         let number = if self.unique { "one object" } else { "many objects" };
         format!("{number}, {}", self.sharing)
     }

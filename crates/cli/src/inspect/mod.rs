@@ -4,6 +4,7 @@ mod callgraph;
 mod classes;
 mod dot;
 mod heap;
+mod oug;
 mod ssa;
 mod summary;
 mod threads;
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::
         What::Callgraph => callgraph::show(&mut inspection, output)?,
         What::Threads => threads::show(&mut inspection, output)?,
         What::Heap => heap::show(&mut inspection, output)?,
+        What::Oug => oug::show(&mut inspection, output)?,
     }
     inspection.session.report_problems(output);
     Ok(ExitStatus::Clean)

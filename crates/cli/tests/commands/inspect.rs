@@ -50,7 +50,7 @@ fn the_summary_has_what_it_promises() {
 fn every_view_has_its_forms_and_says_the_same_twice() {
     let project = project();
     let classes = project.classes();
-    for what in ["summary", "classes", "ssa", "callgraph", "threads", "heap"] {
+    for what in ["summary", "classes", "ssa", "callgraph", "threads", "heap", "oug"] {
         for format in ["text", "json", "dot"] {
             let arguments = [text(&classes), "--what", what, "--format", format];
             let outcome = run(&arguments);
