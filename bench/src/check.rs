@@ -70,34 +70,49 @@ const GROWING: [&str; 7] = [
     "netty-codec-http",
 ];
 
-/// Prints a row for each program and each jar; `JAR` is checked as a library, `JAR=ENTRY` from there.
+/// Prints a row for each program and each jar; `programs` is our own programs only, `JAR` is checked as
+/// a library, `JAR=ENTRY` from there.
 pub(crate) fn run(jars: &[&str]) -> Result<(), String> {
     let unsnarl = find_unsnarl()?;
     let classes = tempfile::tempdir().map_err(|error| error.to_string())?;
     heading();
-    if jars.is_empty() {
-        for program in programs()? {
-            let subject = compile(&program, classes.path())?;
-            // The best of three, as these take less than a second.
-            let rows = (0..3).filter_map(|_| measured(&unsnarl, &subject));
-            if let Some(row) = rows.min_by(|one, other| one.seconds.total_cmp(&other.seconds)) {
-                row.print();
-            }
+    match jars {
+        [] => {
+            run_programs(&unsnarl, classes.path())?;
+            run_debian(&unsnarl);
         }
-        let rows = JARS.iter().filter_map(|&(inputs, beside, entry)| {
-            installed(inputs, beside, entry).and_then(|subject| print_measured(&unsnarl, &subject))
-        });
-        print_growth("all jars", &rows.collect::<Vec<_>>());
-        let rows = (1..=GROWING.len()).filter_map(|count| {
-            let subject = installed(&GROWING[..count], &["slf4j-api"], None)?;
-            print_measured(&unsnarl, &subject)
-        });
-        print_growth("Netty, part by part", &rows.collect::<Vec<_>>());
-    } else {
-        let rows = jars.iter().filter_map(|jar| print_measured(&unsnarl, &given(jar)));
-        print_growth("these jars", &rows.collect::<Vec<_>>());
+        ["programs"] => run_programs(&unsnarl, classes.path())?,
+        jars => {
+            let rows = jars.iter().filter_map(|jar| print_measured(&unsnarl, &given(jar)));
+            print_growth("these jars", &rows.collect::<Vec<_>>());
+        }
     }
     Ok(())
+}
+
+/// Our own programs: the best of three, as these take less than a second.
+fn run_programs(unsnarl: &Path, classes: &Path) -> Result<(), String> {
+    for program in programs()? {
+        let subject = compile(&program, classes)?;
+        let rows = (0..3).filter_map(|_| measured(unsnarl, &subject));
+        if let Some(row) = rows.min_by(|one, other| one.seconds.total_cmp(&other.seconds)) {
+            row.print();
+        }
+    }
+    Ok(())
+}
+
+/// Debian's jars.
+fn run_debian(unsnarl: &Path) {
+    let rows = JARS.iter().filter_map(|&(inputs, beside, entry)| {
+        installed(inputs, beside, entry).and_then(|subject| print_measured(unsnarl, &subject))
+    });
+    print_growth("all jars", &rows.collect::<Vec<_>>());
+    let rows = (1..=GROWING.len()).filter_map(|count| {
+        let subject = installed(&GROWING[..count], &["slf4j-api"], None)?;
+        print_measured(unsnarl, &subject)
+    });
+    print_growth("Netty, part by part", &rows.collect::<Vec<_>>());
 }
 
 /// The binary to measure.

@@ -31,7 +31,8 @@ fn main() -> ExitCode {
         // Run by ourselves, for a fresh process.
         ["memory", count] => classes::print_memory(count),
         _ => {
-            Err("usage: unsnarl-bench [classes | callgraph JAR… | check [JAR[=ENTRY]]…]".to_owned())
+            Err("usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…]]"
+                .to_owned())
         }
     };
     match outcome {
