@@ -109,6 +109,9 @@ impl Executor<'_, '_> {
         names.is_merged = self.is_merged(context);
         self.depend(frame.context, context);
         self.ensure(context);
+        if let Some(entered) = &mut self.entered {
+            entered.push((context, (frame.context, id)));
+        }
         let exit = self.contexts[context].exit.clone()?;
         Some(self.leave(frame, names, &exit, result, before))
     }

@@ -1,8 +1,10 @@
 //! Access events: what every statement of every context reads and writes, with what is known then.
 
+use std::collections::VecDeque;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, PrimaryMap, UniqueMap, entity_id};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, UniqueMap, entity_id};
 use unsnarl_program::FieldId;
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
@@ -54,14 +56,17 @@ struct Key {
 }
 
 impl Executor<'_, '_> {
-    /// Goes through all contexts once more, now that nothing changes any more.
+    /// Goes through all contexts once more, now that nothing changes any more: those that threads really
+    /// come by. On the way to the end some were entered in states that turned out to be wrong.
     pub(crate) fn events(&mut self) -> Events {
         let mut events = Events::default();
         self.is_final = true;
-        let contexts: Vec<ContextId> = self.contexts.keys().collect();
-        for context in contexts {
+        let mut open = VecDeque::from(self.first_contexts());
+        let mut reached: EntitySet<ContextId> = open.iter().copied().collect();
+        while let Some(context) = open.pop_front() {
             let Some(frame) = self.frame(context) else { continue };
             let flow = self.flow(&frame);
+            self.entered = Some(Vec::new());
             let body = std::sync::Arc::clone(&frame.facts.body);
             for (index, state) in flow.before.into_iter().enumerate() {
                 let Some(mut state) = state else { continue };
@@ -70,6 +75,12 @@ impl Executor<'_, '_> {
                     if !self.transfer(&frame, id, &mut state) {
                         break;
                     }
+                }
+            }
+            for (callee, caller) in self.entered.take().into_iter().flatten() {
+                if reached.insert(callee) {
+                    self.contexts[callee].parent = Some(caller);
+                    open.push_back(callee);
                 }
             }
         }

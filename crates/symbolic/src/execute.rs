@@ -7,13 +7,14 @@
 //! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
-use unsnarl_program::body::{StatementId, Value};
-use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId};
+use unsnarl_program::body::{Operation, StatementId, Value};
+use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind};
 use unsnarl_program::{MethodId, Program};
 
 use crate::event::ContextId;
@@ -22,7 +23,7 @@ use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Joined, ObjectsId, State, unite};
+use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
 use crate::threads::Threads;
 use crate::views::Views;
 
@@ -34,7 +35,7 @@ const CONTEXTS: usize = 100_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
-const ROUNDS: u8 = 12;
+const ROUNDS: u8 = 6;
 
 /// What is known before the execution.
 pub(crate) struct Facts<'e, 'm> {
@@ -67,13 +68,16 @@ pub(crate) struct Executor<'e, 'm> {
     entries: SecondaryMap<InstanceId, u16>,
     most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
-    open: Vec<ContextId>,
+    /// To be processed again; what was entered last first, for callers depend on what they call.
+    open: BinaryHeap<ContextId>,
     depends: FxHashSet<(ContextId, ContextId)>,
     pub(crate) reachable: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
     roots: Vec<(OriginId, ContextId)>,
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
+    /// The contexts that are entered by what is being gone through, with who enters them.
+    pub(crate) entered: Option<Vec<(ContextId, (ContextId, StatementId))>>,
     /// Threads that were once started on an object that others could see.
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
@@ -163,12 +167,13 @@ impl<'e, 'm> Executor<'e, 'm> {
             entries: SecondaryMap::new(),
             most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
-            open: Vec::new(),
+            open: BinaryHeap::new(),
             depends: FxHashSet::default(),
             reachable: FxHashMap::default(),
             depth: 0,
             roots: Vec::new(),
             is_final: false,
+            entered: None,
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
         }
@@ -178,12 +183,37 @@ impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn run(&mut self) {
         for (origin, data) in self.heap.origins.iter() {
             for &entry in &data.entries {
-                let context = self.context(entry, Entry::default(), None);
+                let first = self.first_entry(data.kind, entry);
+                let context = self.context(entry, first, None);
                 self.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
             }
         }
+    }
+
+    /// How a thread enters its first method. What a client makes is its own while it is made.
+    fn first_entry(&mut self, kind: OriginKind, instance: InstanceId) -> Entry {
+        let mut entry = Entry::default();
+        let method = self.heap.instances[instance].method;
+        if kind == OriginKind::Client
+            && self.program.methods()[method].name == self.program.names.known.init
+            && let Some(facts) = self.methods.get(method)
+        {
+            let statements = facts.body.statements.values();
+            let mut parameters =
+                statements.filter(|data| data.operation == Operation::Parameter(0));
+            if let Some(this) = parameters.next().and_then(|data| data.result) {
+                let objects = self.set(self.heap.points_to(instance, this));
+                entry.state.add_fresh(Fresh { path: Path::root(Root::Parameter(0)), objects });
+            }
+        }
+        entry
+    }
+
+    /// The contexts in which threads begin.
+    pub(crate) fn first_contexts(&self) -> Vec<ContextId> {
+        self.roots.iter().map(|&(_, context)| context).collect()
     }
 
     /// How many methods were entered in more states than are told apart.

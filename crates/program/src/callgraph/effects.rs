@@ -424,7 +424,26 @@ impl<'b> Builder<'_, 'b, '_> {
         }
         targets.sort_unstable();
         targets.dedup();
+        if self.precision == Precision::Heap {
+            self.leave_bridges_out(&mut targets);
+        }
         targets.into()
+    }
+
+    /// A bridge calls the method that it is a bridge to: the two are one call, not two.
+    fn leave_bridges_out(&self, targets: &mut Vec<MethodId>) {
+        let is_bridge = |method: MethodId| {
+            let data = &self.program.methods()[method];
+            data.access & flags::BRIDGE != 0
+        };
+        let behind: Vec<ClassId> = targets
+            .iter()
+            .filter(|&&method| !is_bridge(method))
+            .map(|&method| self.program.methods()[method].class)
+            .collect();
+        targets.retain(|&method| {
+            !is_bridge(method) || !behind.contains(&self.program.methods()[method].class)
+        });
     }
 
     /// An argument that the model does not name is an unknown object of the declared type.
