@@ -159,7 +159,8 @@ pub(crate) fn variables<'p, 'm>(
                     for field in fields_named(program, of, name) {
                         let is_static = program.fields()[field].access & flags::STATIC != 0;
                         let holders = if is_static { Vec::new() } else { holders.clone() };
-                        found.push((Some(&**object), holders, Accessed::Field(field)));
+                        let holder = if is_static { None } else { Some(&**object) };
+                        found.push((holder, holders, Accessed::Field(field)));
                     }
                 }
             }
