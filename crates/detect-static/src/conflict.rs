@@ -27,6 +27,9 @@ use unsnarl_symbolic::{
 use crate::Options;
 use crate::describe::{Describe, simple_name};
 
+/// An access to more objects than this is judged by the first of them.
+const MOST_OBJECTS: usize = 64;
+
 /// The most pairs of accesses that are judged for one variable.
 const MOST_PAIRS: usize = 60_000;
 /// The most pairs of accesses that are judged for two classes of accesses.
@@ -130,7 +133,7 @@ pub(crate) fn conflicts(describe: &Describe<'_, '_>, options: &Options) -> Confl
             Accessed::Element if !options.arrays => {}
             Accessed::Element | Accessed::Contents | Accessed::Slot(_) => {
                 if describe.is_by_input(event) {
-                    for &object in &event.objects {
+                    for &object in judged_objects(&event.objects) {
                         insides.entry((event.accessed, object)).or_default().push(id);
                     }
                 }
@@ -184,11 +187,17 @@ pub(crate) fn by_object(
         return objects;
     }
     for &event in events {
-        for &object in &execution.events[event].objects {
+        for &object in judged_objects(&execution.events[event].objects) {
             objects.entry(Some(object)).or_default().push(event);
         }
     }
     objects
+}
+
+/// Of the objects that an access may be to, those that are looked at. Where there are very many, the heap
+/// does not tell them apart, and the first say what all would.
+pub(crate) fn judged_objects(objects: &[ObjectId]) -> &[ObjectId] {
+    &objects[..objects.len().min(MOST_OBJECTS)]
 }
 
 struct Search<'s, 'd, 'm> {

@@ -72,6 +72,11 @@ static OWN_OBJECTS: Heuristic = Heuristic {
     effect: Effect::lowers(2),
     sentence: "each of these threads makes such objects and may use only its own",
 };
+static COARSE_HEAP: Heuristic = Heuristic {
+    name: "coarse-heap",
+    effect: Effect::lowers(3),
+    sentence: "the program is so large that its objects are told apart only roughly",
+};
 static UNKNOWN_OBJECT: Heuristic = Heuristic {
     name: "unknown-object",
     effect: Effect::lowers(2),
@@ -197,6 +202,9 @@ fn objects(race: &Race<'_, '_>) -> Vec<Reason> {
             });
         }
         _ => reasons.push(ONE_OBJECT.holds()),
+    }
+    if race.best.object.is_some() && !execution.heap.widened.is_empty() {
+        reasons.push(COARSE_HEAP.holds());
     }
     let kinds = [first, second].map(|event| execution.heap.origins[event.thread].kind);
     if kinds.contains(&OriginKind::Later) {

@@ -22,7 +22,7 @@ use unsnarl_program::FieldId;
 use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Order};
 
-use crate::conflict::{Pair, VariableKind};
+use crate::conflict::{Pair, VariableKind, judged_objects};
 use crate::describe::{Describe, counted, listed, simple_name};
 use crate::{Input, Output, code};
 
@@ -93,7 +93,7 @@ impl Accesses {
             if event.is_atomic || !is_exposed(describe, event) {
                 continue;
             }
-            for &object in &event.objects {
+            for &object in judged_objects(&event.objects) {
                 match (event.kind, event.is_fresh) {
                     // A default value cannot be missed.
                     (AccessKind::Write, true) if !event.writes_default => {
@@ -151,7 +151,7 @@ fn publications(
         let stored = code::body(describe.program, heap, write.instance)
             .and_then(|body| code::stored_value(body, write.statement))
             .map_or(&[][..], |value| heap.points_to(write.instance, value));
-        for &object in stored {
+        for &object in judged_objects(stored) {
             if heap.objects[object].origin.is_some_and(|origin| origin != write.thread)
                 || !seen.insert((object, write.thread, read.thread))
             {

@@ -78,7 +78,7 @@ impl Executor<'_, '_> {
                 }
             }
             for (callee, caller) in self.entered.take().into_iter().flatten() {
-                if reached.insert(callee) {
+                if self.was_processed(callee) && reached.insert(callee) {
                     self.contexts[callee].parent = Some(caller);
                     open.push_back(callee);
                 }

@@ -32,6 +32,8 @@ const ENTRIES: usize = 24;
 /// How many contexts there should be in all: the larger a program, the fewer states of a method are told
 /// apart.
 const CONTEXTS: usize = 100_000;
+/// How many methods are gone through in all before the execution of a very large program is cut short.
+const STEPS: usize = 80_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
@@ -74,6 +76,10 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) reachable: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
     roots: Vec<(OriginId, ContextId)>,
+    /// How many methods may still be gone through in this thread.
+    steps_left: usize,
+    /// The threads whose execution was cut short.
+    pub(crate) cut: Vec<OriginId>,
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
     /// The contexts that are entered by what is being gone through, with who enters them.
@@ -172,6 +178,8 @@ impl<'e, 'm> Executor<'e, 'm> {
             reachable: FxHashMap::default(),
             depth: 0,
             roots: Vec::new(),
+            steps_left: 0,
+            cut: Vec::new(),
             is_final: false,
             entered: None,
             seen_receivers: EntitySet::new(),
@@ -181,13 +189,24 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Runs all threads until nothing changes.
     pub(crate) fn run(&mut self) {
+        // Every thread gets its share, and what others leave of theirs.
+        let mut threads = self.heap.origins.len();
+        let mut left = STEPS;
         for (origin, data) in self.heap.origins.iter() {
+            self.steps_left = left / threads;
+            left -= self.steps_left;
+            threads -= 1;
             for &entry in &data.entries {
                 let first = self.first_entry(data.kind, entry);
                 let context = self.context(entry, first, None);
                 self.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
+            }
+            left += self.steps_left;
+            if self.steps_left == 0 {
+                self.open.clear();
+                self.cut.push(origin);
             }
         }
     }
@@ -262,6 +281,16 @@ impl<'e, 'm> Executor<'e, 'm> {
             let channel = self.channels.intern(channel);
             unite(&mut state.sent, &[channel]);
         }
+    }
+
+    /// Whether some execution was cut short, or is about to be.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.steps_left == 0 || !self.cut.is_empty()
+    }
+
+    /// Whether a context was gone through.
+    pub(crate) fn was_processed(&self, context: ContextId) -> bool {
+        self.contexts[context].rounds > 0
     }
 
     fn drain(&mut self) {
@@ -378,6 +407,10 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     fn process(&mut self, context: ContextId) {
+        if self.steps_left == 0 {
+            return;
+        }
+        self.steps_left -= 1;
         let Some(frame) = self.frame(context) else {
             // Without a body nothing happens.
             let state = self.contexts[context].entry.state.clone();

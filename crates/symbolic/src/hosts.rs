@@ -36,6 +36,10 @@ struct Stores<'h, 'm> {
 
 impl Hosts {
     pub(crate) fn new(heap: &Heap<'_>, methods: &Methods) -> Self {
+        // Where objects are told apart only roughly, none of them has one host.
+        if !heap.widened.is_empty() {
+            return Self::default();
+        }
         let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
         for id in heap.instances.keys() {
             for call in heap.calls_of(id) {

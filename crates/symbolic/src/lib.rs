@@ -131,6 +131,15 @@ impl<'m> Execution<'m> {
                 "{merged} methods are called in so many situations that some were taken together"
             ));
         }
+        if !executor.cut.is_empty() {
+            notes.push(format!(
+                "the program is very large: the execution of {} of its {} abstract threads was cut \
+                 short, and what they do deep inside is not judged (name fewer entry points with \
+                 --entry)",
+                executor.cut.len(),
+                heap.origins.len()
+            ));
+        }
         let ends = executor.ends();
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);

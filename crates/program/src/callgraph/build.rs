@@ -44,7 +44,7 @@ pub(super) struct Site {
 const MOST_RECEIVERS: usize = 16;
 
 /// With more nodes than this, methods that are reached are not told apart by thread and receiver any more.
-const MOST_NODES: usize = 150_000;
+const MOST_NODES: usize = 80_000;
 
 /// A load or store tells this many objects apart; of further ones it takes those of a kind together.
 const MOST_OBJECTS: usize = 48;
