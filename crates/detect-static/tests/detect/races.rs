@@ -266,23 +266,24 @@ fn a_finding_reads_well() {
     unsnarl_report::text::write_finding(outcome.race(), &styles, &mut text).expect("memory");
     let text = String::from_utf8(text).expect("text");
     let expected = "\
-error[data-race]: Counter.value is written by several Worker threads at T.java:7 without a common lock
-  --> T$Counter.value
+error[data-race]: Counter.value is written by several Worker threads at T.java:7 without a common
+  lock
+  --> T$Counter.value (confidence 0.89)
    |
  1 | write by thread Worker, holding no lock
    |   at T$Worker.run(T.java:7)
    |
- 2 | write by thread Worker (another), holding no lock
+ 2 | write by Worker (another), holding no lock
    |   at T$Worker.run(T.java:7)
    |
  3 | read by thread Worker, holding no lock
    |   at T$Worker.run(T.java:7)
    |
    = why: + no-lock-at-all: neither access holds a lock
-   = why: + lost-update: the new value is computed from the old one, so that updates get lost
-   = why: + one-object: there is only one such variable, so both accesses are to the same
-   = why: = thread-not-unique: several Worker threads may run at the same time (started at
-          T.java:11)
+          + lost-update: the new value is computed from the old one, so that updates get lost
+          + one-object: there is only one such variable, so both accesses are to the same
+            thread-not-unique: several Worker threads may run at the same time (started at
+            T.java:11)
    = hint: use AtomicInteger, or guard every access with one lock
 ";
     assert!(text.starts_with(expected), "{text}");
