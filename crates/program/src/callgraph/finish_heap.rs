@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use super::EdgeKind;
@@ -62,10 +62,9 @@ pub(crate) fn solve_heap<'m>(
             made: made.map(|(method, statement, _)| (method, statement)),
             origin: match object {
                 super::Object::OfThread { origin, .. } => Some(origin),
-                _ => made
-                    .and_then(|(_, _, context)| context.origin)
-                    .filter(|&origin| origin != Threads::mixed()),
-            },
+                _ => made.and_then(|(_, _, context)| context.origin),
+            }
+            .filter(|&origin| origin != Threads::mixed()),
         }
     });
     let objects = objects.collect::<Vec<_>>();
@@ -104,7 +103,7 @@ pub(crate) fn solve_heap<'m>(
     heap
 }
 
-/// Gives every thread a copy of the methods that it shares with others.
+/// Gives the methods that threads share to the first of them, and a copy to every other.
 fn give_to_threads(heap: &mut Heap<'_>) {
     let mixed = Threads::mixed();
     let mut copies: FxHashMap<(InstanceId, OriginId), InstanceId> = FxHashMap::default();
@@ -112,6 +111,8 @@ fn give_to_threads(heap: &mut Heap<'_>) {
     let mut calls = Vec::with_capacity(heap.calls.len());
     let solved: Vec<(InstanceId, OriginId)> =
         heap.instances.iter().map(|(id, instance)| (id, instance.origin)).collect();
+    let shared: EntitySet<InstanceId> =
+        solved.iter().filter(|&&(_, origin)| origin == mixed).map(|&(id, _)| id).collect();
     open.extend(solved.into_iter().filter(|&(_, origin)| origin != mixed));
     let mut next = 0;
     while let Some(&(instance, thread)) = open.get(next) {
@@ -119,18 +120,15 @@ fn give_to_threads(heap: &mut Heap<'_>) {
         let caller = copies.get(&(instance, thread)).copied().unwrap_or(instance);
         for index in heap.calls_range(instance) {
             let call = heap.calls[index];
-            let callee = heap.instances[call.callee];
             let callee = match call.kind {
-                _ if callee.origin != mixed => call.callee,
+                _ if !shared.contains(call.callee) => call.callee,
                 kind => {
                     let thread = if kind == EdgeKind::ClassInit { Threads::init() } else { thread };
                     let key = (call.callee, thread);
                     match copies.get(&key) {
                         Some(&copy) => copy,
                         None => {
-                            let copy = heap.instances.push(Instance { origin: thread, ..callee });
-                            heap.values[copy] = Arc::clone(&heap.values[call.callee]);
-                            heap.solved_as[copy] = Some(call.callee);
+                            let copy = give(heap, call.callee, thread);
                             copies.insert(key, copy);
                             open.push(key);
                             copy
@@ -143,7 +141,7 @@ fn give_to_threads(heap: &mut Heap<'_>) {
     }
     for origin in heap.origins.keys() {
         if let Some(mut start) = heap.origins[origin].start
-            && heap.instances[start.instance].origin == mixed
+            && shared.contains(start.instance)
         {
             let starters =
                 heap.origins.keys().filter_map(|thread| copies.get(&(start.instance, thread)));
@@ -157,6 +155,18 @@ fn give_to_threads(heap: &mut Heap<'_>) {
     calls.sort_unstable();
     calls.dedup();
     heap.calls = calls;
+}
+
+/// The instance of a shared method for one thread.
+fn give(heap: &mut Heap<'_>, shared: InstanceId, thread: OriginId) -> InstanceId {
+    if heap.instances[shared].origin == Threads::mixed() {
+        heap.instances[shared].origin = thread;
+        return shared;
+    }
+    let copy = heap.instances.push(Instance { origin: thread, ..heap.instances[shared] });
+    heap.values[copy] = Arc::clone(&heap.values[shared]);
+    heap.solved_as[copy] = Some(shared);
+    copy
 }
 
 /// The calls, with those of very many targets and of modelled methods that call back told as if the
