@@ -160,7 +160,7 @@ impl Explanation<'_, '_> {
         let names = &describe.program.names;
         let data = &describe.program.fields()[self.field];
         let mut threads: BTreeSet<OriginId> = BTreeSet::new();
-        for instance in execution.heap.instances.values() {
+        for (id, instance) in execution.heap.instances.iter() {
             let Some(body) = describe.program.lowered_body(instance.method) else { continue };
             let is_access = body.statements.values().any(|statement| match statement.operation {
                 Operation::GetField { field, .. }
@@ -173,7 +173,7 @@ impl Explanation<'_, '_> {
                 _ => false,
             });
             if is_access {
-                threads.insert(instance.origin);
+                threads.extend(execution.heap.threads_of(id));
             }
         }
         if threads.is_empty() {

@@ -221,8 +221,11 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
     let (first, second) = (describe.event(first).thread, describe.event(second).thread);
     let origins = &describe.execution.heap.origins;
     let started = |thread: OriginId| origins[thread].start;
-    let starter = |thread: OriginId| {
-        started(thread).map(|start| describe.execution.heap.instances[start.instance].origin)
+    let is_starter = |thread: OriginId, of: OriginId| {
+        let start = started(of);
+        start.is_some_and(|start| {
+            describe.execution.heap.threads_of(start.instance).contains(&thread)
+        })
     };
     // Where a thread is started, unless its name says so.
     let at = |thread: OriginId| {
@@ -243,10 +246,12 @@ fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option
         let sentence = format!("{several} may run at the same time{}", at(first));
         return Some(THREAD_NOT_UNIQUE.holds_because(sentence));
     }
-    let parent_and_child = match (starter(first), starter(second)) {
-        (_, Some(parent)) if parent == first => Some((first, second)),
-        (Some(parent), _) if parent == second => Some((second, first)),
-        _ => None,
+    let parent_and_child = if is_starter(first, second) {
+        Some((first, second))
+    } else if is_starter(second, first) {
+        Some((second, first))
+    } else {
+        None
     };
     let sentence = match parent_and_child {
         Some((parent, child)) => {
@@ -412,7 +417,8 @@ pub(crate) fn start_or_join(race: &Race<'_, '_>) -> Option<StartOrJoin> {
     let heap = &describe.execution.heap;
     let (first, second) = (race.event(race.best.write), race.event(race.best.other));
     let is_starter = |thread: OriginId, of: OriginId| {
-        heap.origins[of].start.is_some_and(|start| heap.instances[start.instance].origin == thread)
+        let start = heap.origins[of].start;
+        start.is_some_and(|start| heap.threads_of(start.instance).contains(&thread))
     };
     if first.thread == second.thread || second.kind == AccessKind::Write {
         return None;

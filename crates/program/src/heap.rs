@@ -8,8 +8,6 @@
 //! object that it is called on. An object is told apart by the statement that makes it, by the thread
 //! that runs the statement, and by the object on whose behalf it does. ARCHITECTURE.md says why.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, entity_id};
@@ -28,8 +26,8 @@ entity_id! {
     pub struct InstanceId("i");
     /// An abstract thread, as far as the heap is concerned: where it begins and with what.
     pub struct OriginId("t");
-    /// A set of objects.
-    pub(crate) struct SetId("set");
+    /// A set of objects; equal sets have one number.
+    pub struct SetId("set");
 }
 
 /// The heap shape graph, with the calls that made it.
@@ -50,9 +48,9 @@ pub struct Heap<'m> {
     pub(crate) models: FxHashMap<(InstanceId, StatementId), SmallVec<[ModelCall<'m>; 1]>>,
     pub(crate) sets: PrimaryMap<SetId, Box<[ObjectId]>>,
     /// The sets of the values of each instance.
-    pub(crate) values: SecondaryMap<InstanceId, Arc<[SetId]>>,
-    /// The instance under which the model calls of an instance are found.
-    pub(crate) solved_as: SecondaryMap<InstanceId, Option<InstanceId>>,
+    pub(crate) values: SecondaryMap<InstanceId, Box<[SetId]>>,
+    /// The threads that run each instance; sorted.
+    pub(crate) threads: SecondaryMap<InstanceId, SmallVec<[OriginId; 1]>>,
     pub(crate) contents: FxHashMap<(ObjectId, Variable), SetId>,
     /// The variables of each object that refer to something; sorted.
     pub(crate) variables: SecondaryMap<ObjectId, Vec<(Variable, SetId)>>,
@@ -65,7 +63,8 @@ pub struct Heap<'m> {
 pub struct Instance {
     /// The method.
     pub method: MethodId,
-    /// The thread that runs it.
+    /// The thread that runs it, or the mixture of threads where they are not told apart:
+    /// [`Heap::threads_of`] tells which these are.
     pub origin: OriginId,
     /// The object it is called on, unless its objects are not told apart.
     pub receiver: Option<ObjectId>,
@@ -91,8 +90,7 @@ pub enum OriginKind {
     Main,
     /// Runs class initializers.
     Init,
-    /// No thread, but a place for what is not told apart by thread while the heap is solved. Nothing in a
-    /// finished heap belongs to it.
+    /// No thread, but a place for what is not told apart by thread.
     Mixed,
     /// Any number of clients of a library, in parallel.
     Client,
@@ -166,6 +164,22 @@ impl<'m> Heap<'m> {
         is_library: bool,
     ) -> Self {
         crate::callgraph::solve_heap(program, models, entries, is_library)
+    }
+
+    /// The threads that run a method in a context, sorted: one, unless the program is so large that
+    /// threads are not told apart there.
+    pub fn threads_of(&self, instance: InstanceId) -> &[OriginId] {
+        &self.threads[instance]
+    }
+
+    /// The set of the objects that a value may refer to in a context.
+    pub fn set_of(&self, instance: InstanceId, value: Value) -> Option<SetId> {
+        self.values[instance].get(value.index()).copied()
+    }
+
+    /// The objects of a set, sorted.
+    pub fn objects_in(&self, set: SetId) -> &[ObjectId] {
+        &self.sets[set]
     }
 
     /// The objects that a value may refer to in a context, sorted.
@@ -265,7 +279,6 @@ impl<'m> Heap<'m> {
 
     /// The modelled methods that a statement calls in a context.
     pub fn models_at(&self, instance: InstanceId, statement: StatementId) -> &[ModelCall<'m>] {
-        let instance = self.solved_as[instance].unwrap_or(instance);
         self.models.get(&(instance, statement)).map_or(&[], |models| models)
     }
 

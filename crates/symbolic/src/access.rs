@@ -1,6 +1,8 @@
 //! What a statement reads and writes in a context: fields, elements, and the contents of library
 //! objects as models tell.
 
+use std::borrow::Cow;
+
 use smallvec::{SmallVec, smallvec};
 use unsnarl_classfile::flags;
 use unsnarl_models::{Effect, Outcome, Place};
@@ -14,34 +16,34 @@ use crate::state::Channel;
 
 /// An access to variables.
 #[derive(Clone, Debug)]
-pub(crate) struct Access {
+pub(crate) struct Access<'h> {
     pub(crate) kind: AccessKind,
     /// The reference by which the object is accessed, if a value of the method is that.
     pub(crate) base: Option<Value>,
-    /// The objects, sorted; none for a static field.
-    pub(crate) objects: Vec<ObjectId>,
+    /// The objects, sorted; none for a static field. Borrowed if they are all that the base may refer to.
+    pub(crate) objects: Cow<'h, [ObjectId]>,
     pub(crate) accessed: Accessed,
     pub(crate) is_atomic: bool,
     pub(crate) written: Option<Value>,
 }
 
-impl Access {
+impl Access<'_> {
     pub(crate) fn is_static(&self) -> bool {
         self.base.is_none() && self.objects.is_empty()
     }
 }
 
 /// The accesses of a statement, but for those of final fields.
-pub(crate) fn accesses(
+pub(crate) fn accesses<'h>(
     program: &Program<'_>,
-    heap: &Heap<'_>,
+    heap: &'h Heap<'_>,
     facts: &MethodFacts,
     instance: InstanceId,
     statement: StatementId,
-) -> SmallVec<[Access; 1]> {
+) -> SmallVec<[Access<'h>; 1]> {
     let mut found = SmallVec::new();
     let field = facts.field(statement);
-    let objects = |value: Value| heap.points_to(instance, value).to_vec();
+    let objects = |value: Value| heap.points_to(instance, value);
     let (kind, base, accessed, written) = match facts.body.statements[statement].operation {
         Operation::GetField { object, .. } => {
             (AccessKind::Read, Some(object), field.map(Accessed::Field), None)
@@ -73,7 +75,7 @@ pub(crate) fn accesses(
         found.push(Access {
             kind,
             base,
-            objects: base.map_or_else(Vec::new, objects),
+            objects: Cow::Borrowed(base.map_or(&[], objects)),
             accessed,
             is_atomic: access & flags::VOLATILE != 0,
             written,
@@ -89,7 +91,7 @@ fn modelled<'m>(
     instance: InstanceId,
     statement: StatementId,
     call: ModelCall<'m>,
-    found: &mut SmallVec<[Access; 1]>,
+    found: &mut SmallVec<[Access<'_>; 1]>,
 ) {
     for effect in &call.model.effects {
         let (kind, place, atomic) = match effect {
@@ -121,6 +123,7 @@ fn modelled<'m>(
             });
             let written = None;
             let is_atomic = atomic || is_volatile;
+            let objects = Cow::Owned(objects);
             found.push(Access { kind, base, objects, accessed, is_atomic, written });
         }
     }

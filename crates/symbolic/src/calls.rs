@@ -105,12 +105,12 @@ impl Executor<'_, '_> {
             return Some(before.clone());
         }
         let (entry, mut names) = self.enter(frame, arguments, before);
-        let context = self.context(call.callee, entry, Some((frame.context, id)));
+        let context = self.context(call.callee, entry);
         names.is_merged = self.is_merged(context);
         self.depend(frame.context, context);
         self.ensure(context);
-        if let Some(entered) = &mut self.entered {
-            entered.push((context, (frame.context, id)));
+        if self.is_final {
+            self.entered.push((context, id));
         }
         let Some(exit) = self.contexts[context].exit.clone() else {
             // Where the execution was cut short nobody knows what a call does.

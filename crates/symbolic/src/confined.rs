@@ -33,7 +33,7 @@ pub(crate) fn confined(
     for (thread, origin) in heap.origins.iter() {
         let Some(root) = origin.receiver else { continue };
         let is_own = !seen_receivers.contains(thread)
-            && !sharing.loaded.contains(&(thread, root))
+            && !sharing.is_loaded(thread, root)
             && heap.objects[root].origin != Some(thread);
         if !is_own {
             continue;

@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, UniqueMap, entity_id};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::FieldId;
-use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
+use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
 
 use crate::access::{Access, accesses};
@@ -39,12 +38,16 @@ pub(crate) struct Events {
     pub(crate) events: PrimaryMap<EventId, Event>,
     pub(crate) times: UniqueMap<TimeId, Time>,
     pub(crate) time_of: Vec<TimeId>,
-    known: FxHashMap<Key, EventId>,
+    /// How each thread first comes to a context.
+    pub(crate) ways: SecondaryMap<OriginId, Ways>,
 }
+
+/// For the contexts that a thread comes to: the first call that leads there.
+pub(crate) type Ways = SecondaryMap<ContextId, Option<(ContextId, StatementId)>>;
 
 /// Events that are the same for every question that is asked.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Key {
+pub(crate) struct Key {
     instance: InstanceId,
     statement: StatementId,
     kind: AccessKind,
@@ -55,44 +58,109 @@ struct Key {
     time: TimeId,
 }
 
+entity_id! {
+    /// An access, whichever of the threads that come to its context makes it.
+    struct SeenId("seen");
+}
+
+/// The accesses of contexts, before they are told by thread.
+#[derive(Default)]
+struct Seen {
+    keys: UniqueMap<SeenId, Key>,
+    /// By number.
+    all: Vec<Event>,
+    of_context: SecondaryMap<ContextId, Vec<SeenId>>,
+}
+
+impl Seen {
+    fn add(&mut self, key: Key, event: Event) {
+        let context = event.context;
+        let id = self.keys.intern(key);
+        if id.index() == self.all.len() {
+            self.all.push(event);
+        }
+        self.of_context[context].push(id);
+    }
+
+    /// Tells the events of a thread, in the order in which its contexts are come to.
+    fn tell(
+        &self,
+        thread: OriginId,
+        roots: Vec<ContextId>,
+        entered: &SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>,
+        events: &mut Events,
+    ) {
+        let mut told: EntitySet<SeenId> = EntitySet::new();
+        let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
+        let mut open = VecDeque::from(roots);
+        while let Some(context) = open.pop_front() {
+            for &id in &self.of_context[context] {
+                if told.insert(id) {
+                    let event = self.all[id.index()].clone();
+                    events.events.push(Event { thread, context, ..event });
+                    events.time_of.push(self.keys[id].time);
+                }
+            }
+            for &(callee, statement) in &entered[context] {
+                if reached.insert(callee) {
+                    events.ways[thread][callee] = Some((context, statement));
+                    open.push_back(callee);
+                }
+            }
+        }
+    }
+}
+
 impl Executor<'_, '_> {
     /// Goes through all contexts once more, now that nothing changes any more: those that threads really
     /// come by. On the way to the end some were entered in states that turned out to be wrong.
     pub(crate) fn events(&mut self) -> Events {
         let mut events = Events::default();
         self.is_final = true;
-        let mut open = VecDeque::from(self.first_contexts());
-        let mut reached: EntitySet<ContextId> = open.iter().copied().collect();
-        while let Some(context) = open.pop_front() {
+        let mut reached: EntitySet<ContextId> = EntitySet::new();
+        let mut entered: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
+            SecondaryMap::new();
+        let mut seen = Seen::default();
+        let roots = self.roots();
+        let mut open: Vec<ContextId> = roots.iter().map(|&(_, context)| context).collect();
+        open.retain(|&context| reached.insert(context));
+        while let Some(context) = open.pop() {
             let Some(frame) = self.frame(context) else { continue };
-            let flow = self.flow(&frame);
-            self.entered = Some(Vec::new());
-            let body = std::sync::Arc::clone(&frame.facts.body);
-            for (index, state) in flow.before.into_iter().enumerate() {
-                let Some(mut state) = state else { continue };
-                for (id, _) in body.block_statements(BlockId::from_index(index)) {
-                    self.emit(&frame, id, &state, &mut events);
-                    if !self.transfer(&frame, id, &mut state) {
-                        break;
+            for in_block in self.flow(&frame).seen {
+                for (key, event) in in_block.accesses {
+                    seen.add(key, event);
+                }
+                for (callee, statement) in in_block.entered {
+                    if self.was_processed(callee) {
+                        entered[context].push((callee, statement));
+                        if reached.insert(callee) {
+                            open.push(callee);
+                        }
                     }
                 }
             }
-            for (callee, caller) in self.entered.take().into_iter().flatten() {
-                if self.was_processed(callee) && reached.insert(callee) {
-                    self.contexts[callee].parent = Some(caller);
-                    open.push_back(callee);
-                }
-            }
         }
+        for thread in self.heap.origins.keys() {
+            let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
+            seen.tell(thread, own.collect(), &entered, &mut events);
+        }
+        events.times = std::mem::take(&mut self.times);
         events
     }
 
-    fn emit(&mut self, frame: &Frame, id: StatementId, state: &State, events: &mut Events) {
+    /// Adds the accesses of a statement that other threads may notice.
+    pub(crate) fn emit(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        state: &State,
+        seen: &mut Vec<(Key, Event)>,
+    ) {
         for access in accesses(self.program, self.heap, &frame.facts, frame.instance, id) {
             let is_visible = access.is_static()
                 || access.objects.iter().any(|&object| self.sharing.is_shared(object));
             if is_visible {
-                self.emit_access(frame, id, access, state, events);
+                seen.push(self.emit_access(frame, id, access, state));
             }
         }
     }
@@ -101,17 +169,16 @@ impl Executor<'_, '_> {
         &mut self,
         frame: &Frame,
         id: StatementId,
-        access: Access,
+        access: Access<'_>,
         state: &State,
-        events: &mut Events,
-    ) {
+    ) -> (Key, Event) {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
         let guards = self.guards(paths.as_ref(), state);
         let is_fresh = strict.is_some_and(|path| state.is_fresh(path));
         let is_base = |path: &Path| strict == Some(path);
-        let time = events.times.intern(Time {
+        let time = self.times.intern(Time {
             started: state.started.clone(),
             joined: state.joined.clone(),
             joined_base: state
@@ -139,10 +206,7 @@ impl Executor<'_, '_> {
             is_fresh,
             time,
         };
-        if events.known.contains_key(&key) {
-            return;
-        }
-        let event = events.events.push(Event {
+        let event = Event {
             kind,
             objects: objects.into(),
             accessed,
@@ -156,9 +220,8 @@ impl Executor<'_, '_> {
             is_through_this: base.is_some_and(|base| is_this(frame, base)),
             loaded_from: base.and_then(|base| loaded_from(frame, base)),
             writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
-        });
-        events.time_of.push(time);
-        events.known.insert(key, event);
+        };
+        (key, event)
     }
 
     fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Box<[Guard]> {

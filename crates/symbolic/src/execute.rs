@@ -17,6 +17,7 @@ use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind};
 use unsnarl_program::{MethodId, Program};
 
+use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::meet;
 use crate::method::{MethodFacts, Methods};
@@ -82,8 +83,11 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) cut: Vec<OriginId>,
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
-    /// The contexts that are entered by what is being gone through, with who enters them.
-    pub(crate) entered: Option<Vec<(ContextId, (ContextId, StatementId))>>,
+    /// The contexts that are entered by the block that is being gone through in the last round, with the
+    /// calls that enter them.
+    pub(crate) entered: Vec<(ContextId, StatementId)>,
+    /// What is known at accesses about the order with other threads.
+    pub(crate) times: UniqueMap<TimeId, Time>,
     /// Threads that were once started on an object that others could see.
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
@@ -97,8 +101,6 @@ pub(crate) struct Context {
     pub(crate) entry: Arc<Entry>,
     /// Nothing as long as it is not known to return.
     pub(crate) exit: Option<Exit>,
-    /// The first call that led here.
-    pub(crate) parent: Option<(ContextId, StatementId)>,
     is_merged: bool,
     progress: Progress,
     rounds: u8,
@@ -181,7 +183,8 @@ impl<'e, 'm> Executor<'e, 'm> {
             steps_left: 0,
             cut: Vec::new(),
             is_final: false,
-            entered: None,
+            entered: Vec::new(),
+            times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
         }
@@ -198,7 +201,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads -= 1;
             for &entry in &data.entries {
                 let first = self.first_entry(data.kind, entry);
-                let context = self.context(entry, first, None);
+                let context = self.context(entry, first);
                 self.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
@@ -231,8 +234,8 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     /// The contexts in which threads begin.
-    pub(crate) fn first_contexts(&self) -> Vec<ContextId> {
-        self.roots.iter().map(|&(_, context)| context).collect()
+    pub(crate) fn roots(&self) -> Vec<(OriginId, ContextId)> {
+        self.roots.clone()
     }
 
     /// How many methods were entered in more states than are told apart.
@@ -302,24 +305,19 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     /// The context for a call; it may be one that stands for many states.
-    pub(crate) fn context(
-        &mut self,
-        instance: InstanceId,
-        entry: Entry,
-        parent: Option<(ContextId, StatementId)>,
-    ) -> ContextId {
+    pub(crate) fn context(&mut self, instance: InstanceId, entry: Entry) -> ContextId {
         let entry = Arc::new(entry);
         let key = (instance, Arc::clone(&entry));
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
         if usize::from(self.entries[instance]) >= self.most_entries {
-            let context = self.merge(instance, &entry, parent);
+            let context = self.merge(instance, &entry);
             self.by_entry.insert(key, context);
             return context;
         }
         self.entries[instance] += 1;
-        let context = self.push_context(instance, entry, parent, false);
+        let context = self.push_context(instance, entry, false);
         self.by_entry.insert(key, context);
         context
     }
@@ -328,14 +326,12 @@ impl<'e, 'm> Executor<'e, 'm> {
         &mut self,
         instance: InstanceId,
         entry: Arc<Entry>,
-        parent: Option<(ContextId, StatementId)>,
         is_merged: bool,
     ) -> ContextId {
         self.contexts.push(Context {
             instance,
             entry,
             exit: None,
-            parent,
             is_merged,
             progress: Progress::New,
             rounds: 0,
@@ -343,12 +339,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         })
     }
 
-    fn merge(
-        &mut self,
-        instance: InstanceId,
-        entry: &Entry,
-        parent: Option<(ContextId, StatementId)>,
-    ) -> ContextId {
+    fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
         let mut state = entry.state.clone();
         // Paths are told by the numbers of one caller: many callers have none in common.
         for lock in &mut state.locks {
@@ -362,7 +353,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         match self.merged.get(&instance).copied() {
             None => {
                 let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
-                let context = self.push_context(instance, entry, parent, true);
+                let context = self.push_context(instance, entry, true);
                 self.merged.insert(instance, context);
                 context
             }

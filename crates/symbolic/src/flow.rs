@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::EntityId;
-use unsnarl_program::body::{BlockId, Constant, Operation, Value};
+use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::OriginId;
 
+use crate::emit::Key;
+use crate::event::{ContextId, Event};
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
@@ -18,10 +20,21 @@ use crate::transfer::Test;
 /// The states at the beginnings of blocks, and at the end.
 #[derive(Default)]
 pub(crate) struct Flow {
-    pub(crate) before: Vec<Option<State>>,
+    before: Vec<Option<State>>,
     pub(crate) exit: Option<Exit>,
+    /// For each block, what was seen when it was last gone through: in the last round, when nothing
+    /// changes any more, that is what happens there.
+    pub(crate) seen: Vec<Seen>,
     /// For each loop, the threads of which every round joins one.
     round_joins: Vec<Vec<OriginId>>,
+}
+
+/// What happens in a block.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) accesses: Vec<(Key, Event)>,
+    /// The contexts that are entered, with the calls that enter them.
+    pub(crate) entered: Vec<(ContextId, StatementId)>,
 }
 
 impl Executor<'_, '_> {
@@ -36,8 +49,8 @@ impl Executor<'_, '_> {
 
     fn flow_once(&mut self, frame: &Frame, round_joins: &[Vec<OriginId>]) -> Flow {
         let body = Arc::clone(&frame.facts.body);
-        let mut flow =
-            Flow { before: vec![None; body.blocks.len()], exit: None, round_joins: Vec::new() };
+        let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
+        flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
         let mut after: Vec<Option<State>> = vec![None; body.blocks.len()];
         let mut first = frame.entry.state.clone();
         self.enter_monitor(frame, &mut first);
@@ -48,7 +61,12 @@ impl Executor<'_, '_> {
             let has_handlers = !body.blocks[block].handlers.is_empty();
             let mut thrown: Option<State> = None;
             let mut is_alive = true;
+            self.entered.clear();
+            let mut accesses = Vec::new();
             for (id, statement) in body.block_statements(block) {
+                if self.is_final {
+                    self.emit(frame, id, &state, &mut accesses);
+                }
                 let may_throw = has_handlers && statement.operation.can_throw();
                 if may_throw {
                     join_into(&mut thrown, state.clone());
@@ -60,6 +78,10 @@ impl Executor<'_, '_> {
                 if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
                     join_into(&mut thrown, state.clone());
                 }
+            }
+            if self.is_final {
+                let entered = std::mem::take(&mut self.entered);
+                flow.seen[block.index()] = Seen { accesses, entered };
             }
             if let Some(thrown) = thrown {
                 for &handler in &body.blocks[block].handlers {

@@ -31,7 +31,7 @@ pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{PrimaryMap, UniqueMap};
+use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
@@ -39,7 +39,7 @@ use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, Orig
 use unsnarl_program::names::Type;
 use unsnarl_program::{MethodId, Program};
 
-use emit::{Time, TimeId};
+use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use hosts::Hosts;
 use method::Methods;
@@ -72,15 +72,9 @@ pub struct Execution<'m> {
     at_start: FxHashMap<OriginId, State>,
     /// Objects that belong to one instance of the thread.
     confined: FxHashSet<(OriginId, ObjectId)>,
-    contexts: PrimaryMap<ContextId, CalledFrom>,
-}
-
-/// A context, for stacks.
-#[derive(Clone, Copy, Debug)]
-struct CalledFrom {
-    instance: InstanceId,
-    /// The first call that leads here.
-    caller: Option<(ContextId, StatementId)>,
+    contexts: PrimaryMap<ContextId, InstanceId>,
+    /// How each thread first comes to a context.
+    ways: SecondaryMap<OriginId, Ways>,
 }
 
 /// How to run.
@@ -144,11 +138,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
-        let contexts = executor
-            .contexts
-            .values()
-            .map(|context| CalledFrom { instance: context.instance, caller: context.parent });
-        let contexts = contexts.collect();
+        let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
         Self {
@@ -167,6 +157,7 @@ impl<'m> Execution<'m> {
             at_start,
             confined,
             contexts,
+            ways: events.ways,
         }
     }
 
@@ -208,12 +199,12 @@ impl<'m> Execution<'m> {
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
+        let ways = &self.ways[event.thread];
         let mut frames = Vec::new();
         let mut next = Some((event.context, event.statement));
         while let Some((context, statement)) = next {
-            let CalledFrom { instance, caller } = self.contexts[context];
-            frames.push((self.heap.instances[instance].method, statement));
-            next = caller;
+            frames.push((self.heap.instances[self.contexts[context]].method, statement));
+            next = ways[context];
         }
         frames
     }

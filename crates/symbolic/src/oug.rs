@@ -304,7 +304,7 @@ impl<'m> Builder<'_, 'm> {
         }
     }
 
-    fn access(&self, id: InstanceId, statement: StatementId, access: &Access) -> Use {
+    fn access(&self, id: InstanceId, statement: StatementId, access: &Access<'_>) -> Use {
         let kind = match access.kind {
             AccessKind::Read => UseKind::Get,
             AccessKind::Write => UseKind::Put,
@@ -328,7 +328,7 @@ impl<'m> Builder<'_, 'm> {
         let users: Vec<OriginId> = own
             .iter()
             .filter(|(_, uses)| uses.iter().any(concerns))
-            .map(|&(id, _)| heap.instances[id].origin)
+            .flat_map(|&(id, _)| heap.threads_of(id).iter().copied())
             .collect();
         let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
         for id in heap.instances.keys() {

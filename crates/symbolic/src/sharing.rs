@@ -1,13 +1,15 @@
 //! Which threads access which object (seed 000, sections 3.3.4 and 3.4.3), found without regard to
 //! the order of statements, before the symbolic execution.
 
+use std::borrow::Cow;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
 use unsnarl_models::{Effect, Place};
 use unsnarl_program::Program;
-use unsnarl_program::body::{Operation, StatementId};
-use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
+use unsnarl_program::body::{Operation, StatementId, Value};
+use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable};
 
 use crate::access::accesses;
 use crate::event::{Event, EventId, Sharing};
@@ -26,8 +28,8 @@ pub(crate) struct SharingFacts {
     private: EntitySet<ObjectId>,
     /// Objects that never leave an instance of the thread that makes them.
     confined: FxHashSet<(OriginId, ObjectId)>,
-    /// Which thread obtains a reference to an object other than by a call or by making it.
-    pub(crate) loaded: FxHashSet<(OriginId, ObjectId)>,
+    /// The objects to which a thread obtains a reference other than by a call or by making them.
+    loaded: SecondaryMap<OriginId, EntitySet<ObjectId>>,
     /// The contents that every thread has of its own.
     pub(crate) per_thread: Option<Variable>,
     /// Methods that do something, themselves or by calls, that matters to other threads.
@@ -44,16 +46,7 @@ impl SharingFacts {
         // The copies of a thread-local are not seen by other threads.
         let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
         let mut facts = Self { per_thread, ..Self::default() };
-        for (id, instance) in heap.instances.iter() {
-            if let Some(method) = methods.get(instance.method) {
-                facts.collect(program, heap, method, id);
-            }
-        }
-        for (id, origin) in heap.origins.iter() {
-            if let Some(receiver) = origin.receiver {
-                unite(&mut facts.touched[receiver], &[id]);
-            }
-        }
+        facts.collect(program, heap, methods);
         facts.classify(heap, threads);
         facts.find_relevant(program, heap, methods);
         facts
@@ -97,57 +90,38 @@ impl SharingFacts {
         self.private.contains(object)
     }
 
+    /// Whether a thread obtains a reference to an object other than by a call or by making it.
+    pub(crate) fn is_loaded(&self, thread: OriginId, object: ObjectId) -> bool {
+        self.loaded[thread].contains(object)
+    }
+
     /// Who accesses what, and who loads what.
-    fn collect(
-        &mut self,
-        program: &Program<'_>,
-        heap: &Heap<'_>,
-        method: &MethodFacts,
-        id: InstanceId,
-    ) {
-        let origin = heap.instances[id].origin;
-        let is_init = heap.origins[origin].kind == OriginKind::Init;
-        for (statement, data) in method.body.statements.iter() {
-            if !is_init {
-                for access in accesses(program, heap, method, id, statement) {
-                    for object in access.objects {
-                        unite(&mut self.accessors[object], &[origin]);
-                        unite(&mut self.touched[object], &[origin]);
+    fn collect(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+        let mut by_thread: SecondaryMap<OriginId, [Met; 3]> = SecondaryMap::new();
+        for (id, instance) in heap.instances.iter() {
+            let Some(method) = methods.get(instance.method) else { continue };
+            let met = meetings(program, heap, method, id);
+            for &thread in heap.threads_of(id) {
+                let is_init = heap.origins[thread].kind == OriginKind::Init;
+                for (how, what) in &met {
+                    if !(is_init && *how == How::Accessed) {
+                        by_thread[thread][*how as usize].add(heap, what);
                     }
                 }
             }
-            match &data.operation {
-                Operation::PutField { object, .. } | Operation::GetField { object, .. } => {
-                    for &object in heap.points_to(id, *object) {
-                        unite(&mut self.touched[object], &[origin]);
-                    }
-                }
-                Operation::Invoke { arguments, .. }
-                | Operation::InvokeDynamic { arguments, .. }
-                    if heap.calls_at(id, statement).is_empty()
-                        || !heap.models_at(id, statement).is_empty() =>
-                {
-                    for &argument in arguments.iter().chain(&data.result) {
-                        for &object in heap.points_to(id, argument) {
-                            unite(&mut self.touched[object], &[origin]);
-                        }
-                    }
-                }
-                _ => {}
+        }
+        for (thread, origin) in heap.origins.iter() {
+            let [accessed, touched, loaded] = std::mem::take(&mut by_thread[thread]);
+            let mut touched = touched.objects;
+            touched.extend(origin.receiver);
+            touched.union_with(&accessed.objects);
+            for object in accessed.objects.iter() {
+                self.accessors[object].push(thread);
             }
-            let is_load = match data.operation {
-                Operation::GetField { .. }
-                | Operation::GetStatic { .. }
-                | Operation::ArrayLoad { .. }
-                | Operation::Catch(_) => true,
-                Operation::Invoke { .. } | Operation::InvokeDynamic { .. } => {
-                    !heap.models_at(id, statement).is_empty()
-                }
-                _ => false,
-            };
-            if let (true, Some(result)) = (is_load, data.result) {
-                self.loaded.extend(heap.points_to(id, result).iter().map(|&o| (origin, o)));
+            for object in touched.iter() {
+                self.touched[object].push(thread);
             }
+            self.loaded[thread] = loaded.objects;
         }
     }
 
@@ -295,4 +269,95 @@ impl SharingFacts {
                 })
             })
     }
+}
+
+/// How a thread meets an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// Its variables are read or written.
+    Accessed,
+    /// It is handed to a library method, or a field of it is accessed, final ones with them.
+    Touched,
+    /// A reference to it is obtained from somewhere.
+    Loaded,
+}
+
+/// The objects that a thread meets in one way.
+#[derive(Clone, Debug, Default)]
+struct Met {
+    objects: EntitySet<ObjectId>,
+    /// Sets all of whose objects are among them.
+    sets: EntitySet<SetId>,
+}
+
+impl Met {
+    fn add(&mut self, heap: &Heap<'_>, what: &What) {
+        match what {
+            What::Set(set) => {
+                if self.sets.insert(*set) {
+                    self.objects.extend(heap.objects_in(*set).iter().copied());
+                }
+            }
+            What::Objects(objects) => self.objects.extend(objects.iter().copied()),
+        }
+    }
+}
+
+/// Objects that a statement has to do with.
+enum What {
+    Set(SetId),
+    Objects(Vec<ObjectId>),
+}
+
+/// The objects that a method in a context has to do with; the same set is told once.
+fn meetings(
+    program: &Program<'_>,
+    heap: &Heap<'_>,
+    method: &MethodFacts,
+    id: InstanceId,
+) -> Vec<(How, What)> {
+    let mut met = Vec::new();
+    let mut known: FxHashSet<(u8, SetId)> = FxHashSet::default();
+    let mut meet = |met: &mut Vec<(How, What)>, how: How, value: Value| {
+        if let Some(set) = heap.set_of(id, value)
+            && !heap.objects_in(set).is_empty()
+            && known.insert((how as u8, set))
+        {
+            met.push((how, What::Set(set)));
+        }
+    };
+    for (statement, data) in method.body.statements.iter() {
+        for access in accesses(program, heap, method, id, statement) {
+            match (access.objects, access.base) {
+                (Cow::Owned(objects), _) => met.push((How::Accessed, What::Objects(objects))),
+                (Cow::Borrowed(_), Some(base)) => meet(&mut met, How::Accessed, base),
+                (Cow::Borrowed(_), None) => {}
+            }
+        }
+        let is_modelled = !heap.models_at(id, statement).is_empty();
+        let is_load = match &data.operation {
+            Operation::GetField { object, .. } => {
+                meet(&mut met, How::Touched, *object);
+                true
+            }
+            Operation::PutField { object, .. } => {
+                meet(&mut met, How::Touched, *object);
+                false
+            }
+            Operation::Invoke { arguments, .. } | Operation::InvokeDynamic { arguments, .. } => {
+                if is_modelled || heap.calls_at(id, statement).is_empty() {
+                    for &argument in arguments.iter().chain(&data.result) {
+                        meet(&mut met, How::Touched, argument);
+                    }
+                }
+                is_modelled
+            }
+            Operation::GetStatic { .. } | Operation::ArrayLoad { .. } | Operation::Catch(_) => true,
+            _ => false,
+        };
+        if let (true, Some(result)) = (is_load, data.result) {
+            meet(&mut met, How::Loaded, result);
+        }
+    }
+    met
 }

@@ -88,7 +88,7 @@ impl Signals {
         id: InstanceId,
         statement: StatementId,
     ) {
-        let thread = heap.instances[id].origin;
+        let threads = heap.threads_of(id);
         let volatile = |field: Option<FieldId>| {
             field.filter(|&field| program.fields()[field].access & flags::VOLATILE != 0)
         };
@@ -99,7 +99,7 @@ impl Signals {
                 {
                     for &object in heap.points_to(id, object) {
                         let channel = Channel::Object(object, Some(Accessed::Field(field)));
-                        self.send(channel, thread);
+                        self.send(channel, threads);
                     }
                 }
             }
@@ -107,20 +107,20 @@ impl Signals {
                 if let Some(field) = volatile(facts.field(statement))
                     && !is_default(facts, value)
                 {
-                    self.send(Channel::Static(field), thread);
+                    self.send(Channel::Static(field), threads);
                 }
             }
             Operation::GetField { object, .. } => {
                 if let Some(field) = volatile(facts.field(statement)) {
                     for &object in heap.points_to(id, object) {
                         let channel = Channel::Object(object, Some(Accessed::Field(field)));
-                        self.receive(channel, thread).is_polled = true;
+                        self.receive(channel, threads).is_polled = true;
                     }
                 }
             }
             Operation::GetStatic { .. } => {
                 if let Some(field) = volatile(facts.field(statement)) {
-                    self.receive(Channel::Static(field), thread).is_polled = true;
+                    self.receive(Channel::Static(field), threads).is_polled = true;
                 }
             }
             Operation::Invoke { .. } => {
@@ -136,12 +136,12 @@ impl Signals {
                         let found = channels(program, heap, id, statement, call, place);
                         for channel in found.into_iter().flat_map(|(_, channels)| channels) {
                             match waits {
-                                None => self.send(channel, thread),
+                                None => self.send(channel, threads),
                                 Some(true) => {
                                     let site = (heap.instances[id].method, statement);
-                                    unite(&mut self.receive(channel, thread).waits, &[site]);
+                                    unite(&mut self.receive(channel, threads).waits, &[site]);
                                 }
-                                Some(false) => self.receive(channel, thread).is_polled = true,
+                                Some(false) => self.receive(channel, threads).is_polled = true,
                             }
                         }
                     }
@@ -151,13 +151,13 @@ impl Signals {
         }
     }
 
-    fn send(&mut self, channel: Channel, thread: OriginId) {
-        unite(&mut self.ends.entry(channel).or_default().senders, &[thread]);
+    fn send(&mut self, channel: Channel, threads: &[OriginId]) {
+        unite(&mut self.ends.entry(channel).or_default().senders, threads);
     }
 
-    fn receive(&mut self, channel: Channel, thread: OriginId) -> &mut Ends {
+    fn receive(&mut self, channel: Channel, threads: &[OriginId]) -> &mut Ends {
         let ends = self.ends.entry(channel).or_default();
-        unite(&mut ends.receivers, &[thread]);
+        unite(&mut ends.receivers, threads);
         ends
     }
 }

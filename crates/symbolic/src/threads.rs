@@ -51,24 +51,31 @@ impl Threads {
         let mut threads = Self::default();
         for id in heap.instances.keys() {
             for call in heap.calls_of(id) {
-                let thread = heap.instances[call.callee].origin;
                 if !call.kind.is_within_thread() {
-                    threads.note_start(program, heap, thread, id, call.statement);
+                    for &thread in heap.threads_of(call.callee) {
+                        threads.note_start(program, heap, thread, id, call.statement);
+                    }
                 }
             }
         }
         threads.repeated = repeated(heap, methods);
         threads.find_unique(heap, methods);
-        let repeated_by_thread = heap
-            .instances
-            .iter()
-            .filter(|(_, instance)| !threads.unique.contains(instance.origin))
-            .map(|(id, _)| id);
+        let repeated_by_thread =
+            heap.instances.keys().filter(|&id| threads.unique_thread_of(heap, id).is_none());
+        let repeated_by_thread: Vec<InstanceId> = repeated_by_thread.collect();
         threads.repeated.extend(repeated_by_thread);
         threads.find_unique_objects(heap, methods);
         threads.find_serial_and_joins(program, heap);
         threads.find_own_locks(program, heap, methods);
         threads
+    }
+
+    /// The only thread that runs a method in a context, if it is unique.
+    fn unique_thread_of(&self, heap: &Heap<'_>, instance: InstanceId) -> Option<OriginId> {
+        match *heap.threads_of(instance) {
+            [thread] if self.unique.contains(thread) => Some(thread),
+            _ => None,
+        }
     }
 
     /// Whether a statement in a context is executed at most once.
@@ -128,7 +135,8 @@ impl Threads {
 
     /// The threads that start a thread; sorted.
     pub(crate) fn starters(&self, heap: &Heap<'_>, thread: OriginId) -> Vec<OriginId> {
-        sorted(self.starts[thread].iter().map(|&(instance, _)| heap.instances[instance].origin))
+        let starts = self.starts[thread].iter();
+        sorted(starts.flat_map(|&(instance, _)| heap.threads_of(instance).iter().copied()))
     }
 
     fn find_unique(&mut self, heap: &Heap<'_>, methods: &Methods) {
@@ -141,8 +149,8 @@ impl Threads {
                 && !self.unique.contains(origin)
             {
                 chain.push(origin);
-                next =
-                    heap.origins[origin].start.map(|start| heap.instances[start.instance].origin);
+                let start = heap.origins[origin].start;
+                next = start.and_then(|start| heap.threads_of(start.instance).first().copied());
             }
             for origin in chain.into_iter().rev() {
                 if self.is_started_once(heap, methods, origin) {
@@ -167,7 +175,7 @@ impl Threads {
                 };
                 is_single
                     && matches!(self.starts[origin][..], [(instance, statement)]
-                        if self.unique.contains(heap.instances[instance].origin)
+                        if self.unique_thread_of(heap, instance).is_some()
                             && self.is_once(heap, methods, instance, statement))
             }
         }
@@ -205,7 +213,7 @@ impl Threads {
             return false;
         };
         let mut makers = made_by.get(&method).into_iter().flatten().filter(|&&instance| {
-            object.origin.is_none_or(|origin| heap.instances[instance].origin == origin)
+            object.origin.is_none_or(|origin| heap.threads_of(instance) == [origin])
                 && heap.points_to(instance, result).contains(&id)
         });
         let (maker, other) = (makers.next(), makers.next());
@@ -222,12 +230,13 @@ impl Threads {
         let mut takers: SecondaryMap<ObjectId, Option<Option<OriginId>>> = SecondaryMap::new();
         for (id, instance) in heap.instances.iter() {
             let Some(facts) = methods.get(instance.method) else { continue };
+            let one = self.unique_thread_of(heap, id);
             let mut take = |objects: &[ObjectId]| {
                 for &object in objects {
                     let taker = &mut takers[object];
                     *taker = match *taker {
-                        None => Some(Some(instance.origin)),
-                        Some(Some(known)) if known == instance.origin => Some(Some(known)),
+                        None => Some(one),
+                        Some(known) if known == one => Some(known),
                         Some(_) => Some(None),
                     };
                 }
@@ -255,9 +264,7 @@ impl Threads {
             }
         }
         for (object, taker) in takers.iter() {
-            if let Some(Some(taker)) = taker
-                && self.unique.contains(*taker)
-            {
+            if matches!(taker, Some(Some(_))) {
                 self.own_locks.insert(object);
             }
         }
@@ -355,7 +362,8 @@ pub(crate) fn is_followed(
     callee: InstanceId,
     kind: EdgeKind,
 ) -> bool {
-    kind.is_within_thread() && heap.instances[caller].origin == heap.instances[callee].origin
+    kind.is_within_thread()
+        && (kind != EdgeKind::ClassInit || heap.threads_of(caller) == heap.threads_of(callee))
 }
 
 /// The methods that may call themselves, directly or not. A method that calls itself within its thread

@@ -1,9 +1,8 @@
 //! From the solved equations to the heap shape graph.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
-use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
+use smallvec::smallvec;
+use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use super::EdgeKind;
@@ -12,7 +11,7 @@ use super::entries::EntryPoints;
 use super::object::{ObjectId, ObjectSet};
 use super::solver::{NodeId, Solver};
 use super::threads::Threads;
-use crate::heap::{Call, Heap, HeapObject, Instance, InstanceId, OriginId, OriginKind, SetId};
+use crate::heap::{Call, Heap, HeapObject, InstanceId, OriginId, OriginKind, SetId};
 use crate::program::Program;
 
 /// Solves a program on the heap.
@@ -27,7 +26,7 @@ pub(crate) fn solve_heap<'m>(
         builder.threads.all[Threads::main()].kind = OriginKind::Client;
     }
     let mut sets = Sets::new();
-    let mut values: SecondaryMap<InstanceId, Arc<[SetId]>> = SecondaryMap::new();
+    let mut values: SecondaryMap<InstanceId, Box<[SetId]>> = SecondaryMap::new();
     for (instance, &data) in builder.instances.iter() {
         if let Some(first) = builder.values[instance]
             && let Some(body) = builder.program.lowered_body(data.method)
@@ -99,74 +98,31 @@ pub(crate) fn solve_heap<'m>(
     for calls in heap.models.values_mut() {
         calls.sort_by_key(|call| (call.method, call.model.effects.len()));
     }
-    give_to_threads(&mut heap);
+    find_threads(&mut heap);
     heap
 }
 
-/// Gives the methods that threads share to the first of them, and a copy to every other.
-fn give_to_threads(heap: &mut Heap<'_>) {
+/// Which threads run which method: those that are not told apart by thread are run by whoever calls them.
+fn find_threads(heap: &mut Heap<'_>) {
     let mixed = Threads::mixed();
-    let mut copies: FxHashMap<(InstanceId, OriginId), InstanceId> = FxHashMap::default();
     let mut open: Vec<(InstanceId, OriginId)> = Vec::new();
-    let mut calls = Vec::with_capacity(heap.calls.len());
-    let solved: Vec<(InstanceId, OriginId)> =
-        heap.instances.iter().map(|(id, instance)| (id, instance.origin)).collect();
-    let shared: EntitySet<InstanceId> =
-        solved.iter().filter(|&&(_, origin)| origin == mixed).map(|&(id, _)| id).collect();
-    open.extend(solved.into_iter().filter(|&(_, origin)| origin != mixed));
-    let mut next = 0;
-    while let Some(&(instance, thread)) = open.get(next) {
-        next += 1;
-        let caller = copies.get(&(instance, thread)).copied().unwrap_or(instance);
+    for (id, instance) in heap.instances.iter().filter(|(_, instance)| instance.origin != mixed) {
+        heap.threads[id] = smallvec![instance.origin];
+        open.push((id, instance.origin));
+    }
+    while let Some((instance, thread)) = open.pop() {
         for index in heap.calls_range(instance) {
-            let call = heap.calls[index];
-            let callee = match call.kind {
-                _ if !shared.contains(call.callee) => call.callee,
-                kind => {
-                    let thread = if kind == EdgeKind::ClassInit { Threads::init() } else { thread };
-                    let key = (call.callee, thread);
-                    match copies.get(&key) {
-                        Some(&copy) => copy,
-                        None => {
-                            let copy = give(heap, call.callee, thread);
-                            copies.insert(key, copy);
-                            open.push(key);
-                            copy
-                        }
-                    }
-                }
-            };
-            calls.push(Call { caller, callee, ..call });
-        }
-    }
-    for origin in heap.origins.keys() {
-        if let Some(mut start) = heap.origins[origin].start
-            && shared.contains(start.instance)
-        {
-            let starters =
-                heap.origins.keys().filter_map(|thread| copies.get(&(start.instance, thread)));
-            match starters.min() {
-                Some(&starter) => start.instance = starter,
-                None => continue,
+            let Call { callee, kind, .. } = heap.calls[index];
+            if heap.instances[callee].origin != mixed {
+                continue;
             }
-            heap.origins[origin].start = Some(start);
+            let thread = if kind == EdgeKind::ClassInit { Threads::init() } else { thread };
+            if let Err(at) = heap.threads[callee].binary_search(&thread) {
+                heap.threads[callee].insert(at, thread);
+                open.push((callee, thread));
+            }
         }
     }
-    calls.sort_unstable();
-    calls.dedup();
-    heap.calls = calls;
-}
-
-/// The instance of a shared method for one thread.
-fn give(heap: &mut Heap<'_>, shared: InstanceId, thread: OriginId) -> InstanceId {
-    if heap.instances[shared].origin == Threads::mixed() {
-        heap.instances[shared].origin = thread;
-        return shared;
-    }
-    let copy = heap.instances.push(Instance { origin: thread, ..heap.instances[shared] });
-    heap.values[copy] = Arc::clone(&heap.values[shared]);
-    heap.solved_as[copy] = Some(shared);
-    copy
 }
 
 /// The calls, with those of very many targets and of modelled methods that call back told as if the
