@@ -12,8 +12,10 @@
 //! same statement and with the same locks are one *class*, a pair of classes is left as soon as it has
 //! a conflict, and there is a bound for each variable. What the bound leaves out is counted.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_entity::EntitySet;
@@ -140,14 +142,25 @@ pub(crate) fn conflicts(describe: &Describe<'_, '_>, options: &Options) -> Confl
             }
         }
     }
-    let mut search = Search::new(describe);
-    for (&field, events) in &fields {
-        search.field(field, events);
+    let fields: Vec<(FieldId, Vec<EventId>)> = fields.into_iter().collect();
+    let insides: Vec<((Accessed, ObjectId), Vec<EventId>)> = insides.into_iter().collect();
+    // Variables do not depend on each other. Their order is kept.
+    let of_fields = fields.par_iter().map(|(field, events)| {
+        let mut search = Search::new(describe);
+        search.field(*field, events);
+        search
+    });
+    let of_insides = insides.par_iter().map(|((accessed, object), events)| {
+        let mut search = Search::new(describe);
+        search.inside(*accessed, *object, events);
+        search
+    });
+    let searches: Vec<Search<'_, '_, '_>> = of_fields.chain(of_insides).collect();
+    let mut all = Search::new(describe);
+    for search in searches {
+        all.take(search);
     }
-    for (&(accessed, object), events) in &insides {
-        search.inside(accessed, object, events);
-    }
-    search.finish()
+    all.finish()
 }
 
 /// How many pairs of accesses may still be judged for a variable.
@@ -327,6 +340,27 @@ impl<'s, 'd, 'm> Search<'s, 'd, 'm> {
         found.objects.extend(object);
         found.events.extend_from_slice(events);
         found.pairs.extend(pairs);
+    }
+
+    /// Adds what another search found.
+    fn take(&mut self, other: Self) {
+        for (key, conflicting) in other.found {
+            match self.found.entry(key) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(conflicting);
+                }
+                Entry::Occupied(mut known) => {
+                    let known = known.get_mut();
+                    known.objects.extend(conflicting.objects);
+                    known.events.extend(conflicting.events);
+                    known.pairs.extend(conflicting.pairs);
+                }
+            }
+        }
+        self.incomplete.extend(other.incomplete);
+        self.shared.union_with(&other.shared);
+        self.read_only.union_with(&other.read_only);
+        self.written.union_with(&other.written);
     }
 
     fn finish(self) -> Conflicts {

@@ -12,6 +12,7 @@
 
 use std::collections::BTreeSet;
 
+use rayon::prelude::*;
 use unsnarl_findings::{Access, Evidence, Finding, Rule, Severity, Subject};
 use unsnarl_program::heap::{ObjectId, OriginKind};
 use unsnarl_symbolic::{AccessKind, Event, EventId};
@@ -54,12 +55,15 @@ impl ConflictClass {
 /// Finds data races.
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut counts = ConflictClass::ALL.map(|class| (class, 0));
-    for conflicting in &input.conflicts.variables {
+    let races = input.conflicts.variables.par_iter().map(|conflicting| {
         let race = Race::new(input.describe, conflicting);
+        (race.class, race.finding())
+    });
+    for (found, finding) in races.collect::<Vec<_>>() {
         for (class, count) in &mut counts {
-            *count += u64::from(*class == race.class);
+            *count += u64::from(*class == found);
         }
-        output.findings.push(race.finding());
+        output.findings.push(finding);
     }
     output.stats.extend(counts.map(|(class, count)| (class.statistic(), count)));
 }
