@@ -116,7 +116,9 @@ impl Executor<'_, '_> {
             // Where the execution was cut short nobody knows what a call does.
             return self.is_cut().then(|| before.clone());
         };
-        Some(self.leave(frame, names, &exit, result, before))
+        let mut after = self.leave(frame, names, &exit, result, before);
+        after.gathered.retain(|put| !self.gathered.may_start(call.callee, put.1));
+        Some(after)
     }
 
     /// The arguments of a callback, by what its model says.

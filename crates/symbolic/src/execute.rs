@@ -19,6 +19,7 @@ use unsnarl_program::{MethodId, Program};
 
 use crate::event::ContextId;
 use crate::flow::meet;
+use crate::gather::Gathered;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
@@ -46,6 +47,7 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
+    pub(crate) gathered: &'e Gathered,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
 }
@@ -58,6 +60,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
+    pub(crate) gathered: &'e Gathered,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
@@ -155,7 +158,8 @@ pub(crate) struct Frame {
 
 impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
-        let Facts { heap, methods, threads, sharing, signals, views, class_locks } = facts;
+        let Facts { heap, methods, threads, sharing, signals, gathered, views, class_locks } =
+            facts;
         Self {
             program,
             heap,
@@ -163,6 +167,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads,
             sharing,
             signals,
+            gathered,
             views,
             class_locks,
             sets: UniqueMap::new(),

@@ -10,6 +10,7 @@ mod emit;
 mod event;
 mod execute;
 mod flow;
+mod gather;
 mod hosts;
 mod method;
 mod order;
@@ -18,6 +19,7 @@ mod path;
 mod sharing;
 mod signals;
 mod state;
+mod sweep;
 mod threads;
 mod transfer;
 mod views;
@@ -41,6 +43,7 @@ use unsnarl_program::{MethodId, Program};
 
 use emit::{Time, TimeId};
 use execute::{Executor, Facts};
+use gather::Gathered;
 use hosts::Hosts;
 use method::Methods;
 use sharing::SharingFacts;
@@ -111,12 +114,14 @@ impl<'m> Execution<'m> {
         let views = Views::new(program, &heap, &methods);
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
+        let gathered = Gathered::new(program, &heap, &methods, &threads);
         let facts = Facts {
             heap: &heap,
             methods: &methods,
             threads: &threads,
             sharing: &sharing,
             signals: &signals,
+            gathered: &gathered,
             views: &views,
             class_locks: &class_locks,
         };

@@ -42,6 +42,7 @@ impl Executor<'_, '_> {
             Operation::New(_) | Operation::NewArray { .. } => {
                 if let Some(result) = statement.result {
                     self.make(frame, result, state);
+                    self.make_container(frame, result, state);
                 }
             }
             Operation::GetField { object, .. } => {
@@ -90,6 +91,17 @@ impl Executor<'_, '_> {
             _ => {}
         }
         true
+    }
+
+    /// A container is made: those threads are gathered in it of which none is running.
+    fn make_container(&self, frame: &Frame, container: Value, state: &mut State) {
+        state.gathered.retain(|put| put.0 != container);
+        for &thread in self.gathered.made(frame.instance, container) {
+            if state.has_none_running(thread) {
+                state.gathered.push((container, thread));
+            }
+        }
+        state.gathered.sort_unstable();
     }
 
     pub(crate) fn is_volatile(&self, field: FieldId) -> bool {
