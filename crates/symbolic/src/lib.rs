@@ -210,6 +210,11 @@ impl<'m> Execution<'m> {
         self.find_common_guard(object, first, second)
     }
 
+    /// A barrier at which two threads wait for each other; they may be two of one abstract thread.
+    pub fn common_barrier(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
+        self.signals.meeting(one, other)
+    }
+
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];

@@ -3,12 +3,14 @@
 //! A signal is a volatile field, or what models call a channel (seed 000 has no such thing). Found
 //! without regard to the order of statements, before the symbolic execution.
 
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_classfile::flags;
-use unsnarl_models::{Blocking, Effect};
+use unsnarl_models::{Blocking, Effect, MethodModel, Place};
 use unsnarl_program::body::{Operation, StatementId};
-use unsnarl_program::heap::{Heap, InstanceId, OriginId};
+use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
 use unsnarl_program::{FieldId, MethodId, Program};
 
 use crate::access::channels;
@@ -22,6 +24,8 @@ use crate::threads::Threads;
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     ends: FxHashMap<Channel, Ends>,
+    /// The threads that wait at an object for each other: what a call sends it also waits for. Sorted.
+    meetings: BTreeMap<ObjectId, SmallVec<[OriginId; 2]>>,
 }
 
 /// The two ends of a channel.
@@ -76,6 +80,13 @@ impl Signals {
         self.ends.get(&channel).is_some_and(|ends| ends.is_useful)
     }
 
+    /// The first object at which two threads, which may be of one kind, wait for each other.
+    pub(crate) fn meeting(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
+        let mut meetings = self.meetings.iter();
+        let is_met = |threads: &[OriginId]| threads.contains(&one) && threads.contains(&other);
+        meetings.find_map(|(&object, threads)| is_met(threads).then_some(object))
+    }
+
     pub(crate) fn ends(&self, channel: Channel) -> Option<&Ends> {
         self.ends.get(&channel)
     }
@@ -125,6 +136,11 @@ impl Signals {
             }
             Operation::Invoke { .. } => {
                 for &call in heap.models_at(id, statement) {
+                    if let Some(place) = met_at(call.model) {
+                        for object in heap.resolve(program, id, statement, call, place) {
+                            unite(self.meetings.entry(object).or_default(), &[thread]);
+                        }
+                    }
                     for effect in &call.model.effects {
                         let (place, waits) = match effect {
                             Effect::Send { channel, within: None, .. } => (channel, None),
@@ -160,4 +176,16 @@ impl Signals {
         unite(&mut ends.receivers, &[thread]);
         ends
     }
+}
+
+/// What a method sends to and waits for in one: a barrier.
+fn met_at(model: &MethodModel) -> Option<&Place> {
+    model.effects.iter().find_map(|effect| {
+        let Effect::Receive { channel, within: None, blocking, .. } = effect else { return None };
+        let is_sent = |effect: &Effect| {
+            matches!(effect, Effect::Send { channel: to, within: None, .. } if to == channel)
+        };
+        let is_met = *blocking != Blocking::Never && model.effects.iter().any(is_sent);
+        is_met.then_some(channel)
+    })
 }
