@@ -1,4 +1,5 @@
-//! Which signals are worth following: those that one unique thread sends and another receives.
+//! Which signals are worth following: those that one unique thread sends and another receives, and those
+//! that each object carries for the thread that made it or that it belongs to.
 //!
 //! A signal is a volatile field, or what models call a channel (seed 000 has no such thing). Found
 //! without regard to the order of statements, before the symbolic execution.
@@ -40,6 +41,10 @@ pub(crate) struct Ends {
     /// Whether somebody looks without waiting.
     is_polled: bool,
     is_useful: bool,
+    /// Some method sends with an object that it has made itself.
+    is_sent_by_maker: bool,
+    /// Somebody else sends, or that is not known.
+    is_sent_by_others: bool,
 }
 
 impl Ends {
@@ -47,6 +52,11 @@ impl Ends {
     /// heuristic that section 4.1 has for joins.
     pub(crate) fn is_waited_for_once(&self) -> bool {
         self.waits.len() == 1 && !self.is_polled
+    }
+
+    /// Whether only the method that makes the object sends with it.
+    pub(crate) fn is_of_maker(&self) -> bool {
+        self.is_sent_by_maker && !self.is_sent_by_others
     }
 }
 
@@ -65,11 +75,15 @@ impl Signals {
                 }
             }
         }
-        for ends in signals.ends.values_mut() {
+        for (channel, ends) in &mut signals.ends {
+            ends.is_useful = ends.is_of_maker() && !ends.receivers.is_empty();
             if let [sender] = ends.senders[..] {
                 let is_received = ends.receivers.iter().any(|&receiver| receiver != sender);
-                let is_single = threads.unique.contains(sender) || ends.is_waited_for_once();
-                ends.is_useful = is_received && is_single;
+                let is_single = threads.unique.contains(sender)
+                    || ends.is_waited_for_once()
+                    || matches!(*channel, Channel::Object(object, _)
+                        if heap.origins[sender].receiver == Some(object));
+                ends.is_useful |= is_received && is_single;
             }
         }
         signals
@@ -108,9 +122,13 @@ impl Signals {
                 if let Some(field) = volatile(facts.field(statement))
                     && !is_default(facts, value)
                 {
+                    let maker = facts.body.definition(facts.uncast(object));
+                    let is_maker = matches!(maker.operation, Operation::New(_));
                     for &object in heap.points_to(id, object) {
                         let channel = Channel::Object(object, Some(Accessed::Field(field)));
-                        self.send(channel, thread);
+                        let ends = self.send(channel, thread);
+                        ends.is_sent_by_maker |= is_maker;
+                        ends.is_sent_by_others |= !is_maker;
                     }
                 }
             }
@@ -118,7 +136,7 @@ impl Signals {
                 if let Some(field) = volatile(facts.field(statement))
                     && !is_default(facts, value)
                 {
-                    self.send(Channel::Static(field), thread);
+                    self.send(Channel::Static(field), thread).is_sent_by_others = true;
                 }
             }
             Operation::GetField { object, .. } => {
@@ -152,7 +170,7 @@ impl Signals {
                         let found = channels(program, heap, id, statement, call, place);
                         for channel in found.into_iter().flat_map(|(_, channels)| channels) {
                             match waits {
-                                None => self.send(channel, thread),
+                                None => self.send(channel, thread).is_sent_by_others = true,
                                 Some(true) => {
                                     let site = (heap.instances[id].method, statement);
                                     unite(&mut self.receive(channel, thread).waits, &[site]);
@@ -167,8 +185,10 @@ impl Signals {
         }
     }
 
-    fn send(&mut self, channel: Channel, thread: OriginId) {
-        unite(&mut self.ends.entry(channel).or_default().senders, &[thread]);
+    fn send(&mut self, channel: Channel, thread: OriginId) -> &mut Ends {
+        let ends = self.ends.entry(channel).or_default();
+        unite(&mut ends.senders, &[thread]);
+        ends
     }
 
     fn receive(&mut self, channel: Channel, thread: OriginId) -> &mut Ends {

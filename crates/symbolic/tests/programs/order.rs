@@ -43,6 +43,9 @@ fn is_unsafe(name: &'static str, members: &str, main: &str, variable: &'static s
     Case::new(name, program(members, main), move |a| !a.is_safe(variable)).about(variable)
 }
 
+/// Objects that are handed over before they are complete, with a flag that says when they are.
+const NODES: &str = "static class Node { int v; volatile boolean ready; }
+         static final ConcurrentLinkedQueue<Node> q = new ConcurrentLinkedQueue<>();";
 const JOIN: Order = Order::Join { is_assumed: false };
 const LOOP_JOIN: Order = Order::Join { is_assumed: true };
 
@@ -352,6 +355,50 @@ fn other_cases() -> Vec<Case> {
         "Box b = new Box(); new Thread(() -> b.get()).start(); b.put();",
         "v",
         Order::Signal,
+        ),
+        is_safe_by(
+            "flag_of_each_worker",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { v = 1; done = true; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (W w : ws) if (w.done) System.out.println(w.v);",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_each_worker_too_early",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { done = true; v = 1; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (W w : ws) if (w.done) System.out.println(w.v);",
+        "v",
+        ),
+        is_unsafe(
+            "flag_of_another_worker",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { v = 1; done = true; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (int i = 1; i < 3; i++) { W w = ws[i]; W o = ws[i - 1]; if (o.done) System.out.println(w.v); }",
+        "v",
+        ),
+        is_safe_by(
+            "flag_of_each_node",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; } }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_each_node_too_early",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.ready = true; n.v = 1; } }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        ),
+        is_unsafe(
+            "flag_that_others_set_too",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; Node o = q.peek(); if (o != null) o.ready = true; }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
         ),
         is_safe_by(
             "flag_behind_a_method",
