@@ -171,7 +171,9 @@ impl Execution<'_> {
         let found = after.received.iter().any(|&(channel, is_base)| {
             let is_known = match self.channels[channel] {
                 Channel::Static(_) => true,
-                Channel::Object(object, _) => is_base || self.is_unique(object),
+                Channel::Object(carrier, _) => {
+                    is_base && object == Some(carrier) || self.is_unique(carrier)
+                }
             };
             let ends = self.signals.ends(self.channels[channel]);
             is_known

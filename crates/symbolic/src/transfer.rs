@@ -18,6 +18,8 @@ use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
 const REACHABLE: usize = 400;
+/// From one of more objects than this a signal is not worth to be noted.
+const MOST_CARRIERS: usize = 4;
 
 /// What a branch tells about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -434,7 +436,9 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// A signal was received from one of these objects.
+    /// A signal was received from one of these objects. If they are several, it says something only about
+    /// the object by its path, whichever of them that is: not so if one of them is single, for then the
+    /// path would not be asked.
     pub(crate) fn receive(
         &mut self,
         objects: &[ObjectId],
@@ -442,8 +446,13 @@ impl Executor<'_, '_> {
         path: Option<Path>,
         state: &mut State,
     ) {
-        if let &[object] = objects {
-            self.add_received(Channel::Object(object, variable), path, state);
+        let is_told = matches!(objects, [_])
+            || objects.len() <= MOST_CARRIERS
+                && !objects.iter().any(|&object| self.threads.unique_objects.contains(object));
+        if is_told {
+            for &object in objects {
+                self.add_received(Channel::Object(object, variable), path.clone(), state);
+            }
         }
     }
 

@@ -46,6 +46,9 @@ fn is_unsafe(name: &'static str, members: &str, main: &str, variable: &'static s
 /// Objects that are handed over before they are complete, with a flag that says when they are.
 const NODES: &str = "static class Node { int v; volatile boolean ready; }
          static final ConcurrentLinkedQueue<Node> q = new ConcurrentLinkedQueue<>();";
+const PRODUCER: &str = "static class Node { int v; volatile boolean ready; }
+         static final ConcurrentLinkedQueue<Node> q = new ConcurrentLinkedQueue<>();
+         static void produce() { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; } }";
 const JOIN: Order = Order::Join { is_assumed: false };
 const LOOP_JOIN: Order = Order::Join { is_assumed: true };
 
@@ -391,6 +394,21 @@ fn other_cases() -> Vec<Case> {
             NODES,
         "for (int i = 0; i < 3; i++) new Thread(() -> { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.ready = true; n.v = 1; } }).start();
          for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        ),
+        is_safe_by(
+            "flag_of_each_node_of_two_threads",
+            PRODUCER,
+        "new Thread(() -> produce()).start(); for (int i = 0; i < 2; i++) new Thread(() -> produce()).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_another_node_of_two_threads",
+            PRODUCER,
+        "new Thread(() -> produce()).start(); for (int i = 0; i < 2; i++) new Thread(() -> produce()).start();
+         Node o = q.peek(); for (int i = 0; i < 3; i++) { Node n = q.poll(); if (n != null && o.ready) System.out.println(n.v); }",
         "v",
         ),
         is_unsafe(
