@@ -1,7 +1,6 @@
 //! `unsnarl inspect` as its users run it: every view in every form, and what it says of bad input.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -209,11 +208,8 @@ fn a_cyclic_hierarchy_is_cut_and_told() {
 fn a_jar_with_a_broken_entry_loses_that_entry_alone() {
     let project = project();
     let jar = project.folder.path().join("app.jar");
-    let tool = std::env::var_os("JAVA_HOME")
-        .map(|home| Path::new(&home).join("bin/jar"))
-        .filter(|jar| jar.exists())
-        .unwrap_or_else(|| "jar".into());
-    let made = Command::new(tool)
+    let made = unsnarl_testing::jdk()
+        .command("jar")
         .args([
             "--create",
             "--no-compress",
