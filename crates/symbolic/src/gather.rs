@@ -21,7 +21,7 @@ use crate::sweep::{
 use crate::threads::{Threads, is_followed, repeats, sorted};
 
 /// More containers of threads than this are not worth to be looked at.
-const CONTAINERS: usize = 200;
+const CONTAINERS: usize = 64;
 
 /// The collections that keep what is added to them, each time that it is.
 const GROWING: [&[u8]; 7] = [

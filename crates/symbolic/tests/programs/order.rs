@@ -180,6 +180,12 @@ fn loop_joins() -> Vec<Case> {
             &format!("{FILL} joinAll(args.length > 0 ? t : new Thread[0]);"),
             LOOP_JOIN,
         ),
+        assumed(
+            "one_row_of_two",
+            "Thread[][] t = new Thread[2][2]; Thread a = new Thread(() -> add()); Thread b = new Thread(() -> add());
+         t[0][0] = a; t[1][1] = b; a.start(); b.start();
+         Thread[] r = t[0]; for (Thread w : r) w.join();",
+        ),
         certain(
             "two_loops_that_join",
             &format!("{FILL} if (args.length > 0) {{ for (Thread w : t) w.join(); }} else {{ for (int i = 0; i < 4; i++) t[i].join(); }}"),
