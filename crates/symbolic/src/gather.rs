@@ -8,59 +8,18 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
 use unsnarl_models::{Effect, Place};
-use unsnarl_program::body::{InvokeKind, Operation, StatementId, Value};
+use unsnarl_program::Program;
+use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
-use unsnarl_program::{MethodId, Program};
 
 use crate::access::{is_unconditional, value_of};
+use crate::containers::Containers;
 use crate::method::{Loop, MethodFacts, Methods};
-use crate::sweep::{
-    Bound, Sweep, constant, container_of, counted, invoked, is_avoidable, is_only_iterated,
-    is_same, put_by,
-};
+use crate::sweep::{Sweep, container_of, is_avoidable, put_by};
 use crate::threads::{Threads, is_followed, repeats, sorted};
 
 /// More containers of threads than this are not worth to be looked at.
 const CONTAINERS: usize = 64;
-
-/// The collections that keep what is added to them, each time that it is.
-const GROWING: [&[u8]; 7] = [
-    b"java/util/ArrayList",
-    b"java/util/LinkedList",
-    b"java/util/Vector",
-    b"java/util/ArrayDeque",
-    b"java/util/concurrent/CopyOnWriteArrayList",
-    b"java/util/concurrent/ConcurrentLinkedQueue",
-    b"java/util/concurrent/ConcurrentLinkedDeque",
-];
-
-/// The methods of collections that take nothing away; what they return is not asked, but for iterators.
-const HARMLESS: [&[u8]; 24] = [
-    b"<init>",
-    b"add",
-    b"addAll",
-    b"addFirst",
-    b"addLast",
-    b"offer",
-    b"offerFirst",
-    b"offerLast",
-    b"push",
-    b"get",
-    b"getFirst",
-    b"getLast",
-    b"peek",
-    b"size",
-    b"isEmpty",
-    b"contains",
-    b"indexOf",
-    b"iterator",
-    b"forEach",
-    b"stream",
-    b"toArray",
-    b"toString",
-    b"hashCode",
-    b"ensureCapacity",
-];
 
 /// Which threads are gathered where.
 #[derive(Debug, Default)]
@@ -94,15 +53,6 @@ struct Candidate {
     threads: Vec<OriginId>,
 }
 
-/// What happens to an array or collection.
-#[derive(Default)]
-struct Container {
-    /// The stores into an array.
-    stores: Vec<(InstanceId, StatementId)>,
-    /// Somebody may take elements away.
-    is_wild: bool,
-}
-
 impl Gathered {
     pub(crate) fn new(
         program: &Program<'_>,
@@ -110,14 +60,7 @@ impl Gathered {
         methods: &Methods,
         threads: &Threads,
     ) -> Self {
-        let mut finder = Finder {
-            program,
-            heap,
-            methods,
-            threads,
-            containers: FxHashMap::default(),
-            gathered: Self::default(),
-        };
+        let mut finder = Finder { program, heap, methods, threads, gathered: Self::default() };
         finder.find();
         finder.gathered
     }
@@ -168,23 +111,28 @@ struct Finder<'f, 'm> {
     heap: &'f Heap<'m>,
     methods: &'f Methods,
     threads: &'f Threads,
-    containers: FxHashMap<ObjectId, Container>,
     gathered: Gathered,
 }
 
 impl<'f> Finder<'f, '_> {
     fn find(&mut self) {
         let candidates = self.candidates();
-        let containers = candidates
+        let objects = candidates
             .iter()
             .flat_map(|found| self.heap.points_to(found.instance, found.sweep.container));
-        self.containers = containers.map(|&object| (object, Container::default())).collect();
-        if self.containers.is_empty() || self.containers.len() > CONTAINERS {
+        let objects = sorted(objects.copied());
+        if objects.is_empty() || objects.len() > CONTAINERS {
             return;
         }
-        self.find_uses();
+        let containers = Containers::new(
+            self.program,
+            self.heap,
+            self.methods,
+            self.threads,
+            objects.iter().copied(),
+        );
         let tame: FxHashSet<ObjectId> =
-            self.containers.keys().copied().filter(|&object| self.is_tame(object)).collect();
+            objects.into_iter().filter(|&object| containers.is_tame(object)).collect();
         let joined = sorted(candidates.iter().flat_map(|found| found.threads.iter().copied()));
         let mut everywhere: FxHashMap<OriginId, Option<ObjectId>> = FxHashMap::default();
         for &thread in &joined {
@@ -193,7 +141,15 @@ impl<'f> Finder<'f, '_> {
         }
         self.find_starting(&joined);
         for found in &candidates {
-            self.add_loop(found, &tame, &everywhere);
+            let objects = self.heap.points_to(found.instance, found.sweep.container);
+            let is_whole = !objects.is_empty()
+                && objects.iter().all(|&object| {
+                    tame.contains(&object)
+                        && containers.goes_to_end(object, found.instance, &found.sweep)
+                });
+            if is_whole {
+                self.add_loop(found, objects, &everywhere);
+            }
         }
     }
 
@@ -229,125 +185,6 @@ impl<'f> Finder<'f, '_> {
             }
         }
         found
-    }
-
-    /// Notes what the program does with the containers.
-    fn find_uses(&mut self) {
-        let mut objects: Vec<ObjectId> = self.containers.keys().copied().collect();
-        objects.sort_unstable();
-        let mut stores = Vec::new();
-        let mut wild = Vec::new();
-        for instance in self.heap.instances.keys() {
-            let Some(facts) = self.facts(instance) else { continue };
-            let meant = |value: Value| {
-                let may = self.heap.points_to(instance, value);
-                objects.iter().copied().filter(|object| may.binary_search(object).is_ok())
-            };
-            for (id, statement) in facts.body.statements.iter() {
-                match &statement.operation {
-                    Operation::ArrayStore { array, .. } => {
-                        stores.extend(meant(*array).map(|object| (object, (instance, id))));
-                    }
-                    Operation::InvokeDynamic { arguments, .. } => {
-                        wild.extend(arguments.iter().flat_map(|&argument| meant(argument)));
-                    }
-                    Operation::Invoke { kind, arguments, .. } => {
-                        // What has a body is looked at there.
-                        let is_seen = self.heap.models_at(instance, id).is_empty()
-                            && !self.heap.calls_at(instance, id).is_empty();
-                        for (position, &argument) in arguments.iter().enumerate() {
-                            let is_receiver = position == 0 && *kind != InvokeKind::Static;
-                            let is_fine = is_seen
-                                || is_receiver && self.is_harmless(facts, id, statement.result);
-                            if !is_fine {
-                                wild.extend(meant(argument));
-                            }
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        for (object, store) in stores {
-            if let Some(container) = self.containers.get_mut(&object) {
-                container.stores.push(store);
-            }
-        }
-        for object in wild {
-            if let Some(container) = self.containers.get_mut(&object) {
-                container.is_wild = true;
-            }
-        }
-    }
-
-    /// Whether a call on a collection takes nothing away.
-    fn is_harmless(&self, facts: &MethodFacts, call: StatementId, result: Option<Value>) -> bool {
-        let Some((name, _)) = invoked(self.program, facts, call) else { return false };
-        let is_iterator = name == b"iterator";
-        HARMLESS.contains(&name)
-            && (!is_iterator
-                || result.is_none_or(|made| is_only_iterated(self.program, facts, made)))
-    }
-
-    /// Whether what is once in a container stays there.
-    fn is_tame(&self, object: ObjectId) -> bool {
-        let Some(container) = self.containers.get(&object).filter(|known| !known.is_wild) else {
-            return false;
-        };
-        match self.heap.objects[object].object.class() {
-            Some(class) => {
-                let name = self.program.classes()[class].name;
-                GROWING.contains(&self.program.names.bytes(name))
-            }
-            None => self.is_filled_once(object, container),
-        }
-    }
-
-    /// Whether no element of an array is stored to twice.
-    fn is_filled_once(&self, object: ObjectId, container: &Container) -> bool {
-        let Some(made) = self.heap.objects[object].made else { return false };
-        let mut sites: Vec<(MethodId, StatementId)> = Vec::new();
-        let mut numbers: Vec<Option<i32>> = Vec::new();
-        let mut is_known = true;
-        for &(instance, id) in &container.stores {
-            let Some(facts) = self.facts(instance) else { return false };
-            let Operation::ArrayStore { array, index, .. } = facts.body.statements[id].operation
-            else {
-                return false;
-            };
-            let method = self.heap.instances[instance].method;
-            let number = constant(facts, index);
-            let own = match number {
-                Some(_) => None,
-                None => match counted(facts, index) {
-                    Some((own, _)) => Some(own),
-                    None => return false,
-                },
-            };
-            let block = facts.block_of(id);
-            let mut around = facts
-                .loops
-                .iter()
-                .enumerate()
-                .filter(|(at, found)| Some(*at) != own && found.blocks.contains(block));
-            let is_own = made.0 == method
-                && facts.body.statements[made.1].result == Some(facts.uncast(array));
-            let is_again = sites.contains(&(method, id));
-            is_known &= if is_own {
-                let made_in = facts.block_of(made.1);
-                around.all(|(_, found)| found.blocks.contains(made_in))
-            } else {
-                around.next().is_none() && !is_again && !self.threads.repeated.contains(instance)
-            };
-            if !is_again {
-                sites.push((method, id));
-                numbers.push(number);
-            }
-        }
-        let mut distinct: Vec<i32> = numbers.iter().copied().flatten().collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        is_known && (sites.len() <= 1 || distinct.len() == sites.len())
     }
 
     /// Notes which starts put a thread into a container of the method itself; the one object into which
@@ -481,20 +318,12 @@ impl<'f> Finder<'f, '_> {
     fn add_loop(
         &mut self,
         found: &Candidate,
-        tame: &FxHashSet<ObjectId>,
+        objects: &[ObjectId],
         everywhere: &FxHashMap<OriginId, Option<ObjectId>>,
     ) {
         let Candidate { instance, sweep, threads } = found;
         let Some(facts) = self.facts(*instance) else { return };
         let around = &facts.loops[sweep.number];
-        let objects = self.heap.points_to(*instance, sweep.container);
-        let is_whole = !objects.is_empty()
-            && objects.iter().all(|object| {
-                tame.contains(object) && self.goes_to_end(*object, *instance, sweep.bound)
-            });
-        if !is_whole {
-            return;
-        }
         let container = facts.uncast(sweep.container);
         let made_in = facts.block_of(facts.body.values[container].definition);
         let is_made = self.is_made_here(*instance, container) && !around.blocks.contains(made_in);
@@ -525,37 +354,6 @@ impl<'f> Finder<'f, '_> {
             || self.heap.calls_of(instance).iter().any(|call| {
                 is_inside(call.statement) && self.gathered.may_start(call.callee, thread)
             })
-    }
-
-    /// Whether a loop comes to the last element that is ever stored.
-    fn goes_to_end(&self, object: ObjectId, instance: InstanceId, bound: Bound) -> bool {
-        let Bound::Before(bound) = bound else { return true };
-        let method = self.heap.instances[instance].method;
-        let Some(facts) = self.facts(instance) else { return false };
-        let number = constant(facts, bound);
-        let is_bound = |other_method: MethodId, other_facts: &MethodFacts, other: Value| {
-            other_method == method && is_same(facts, bound, other)
-                || number.is_some() && number == constant(other_facts, other)
-        };
-        if let Some((maker, id)) = self.heap.objects[object].made
-            && let Some(made) = self.methods.get(maker)
-            && let Operation::NewArray { lengths, .. } = &made.body.statements[id].operation
-            && lengths.first().is_some_and(|&length| is_bound(maker, made, length))
-        {
-            return true;
-        }
-        let Some(container) = self.containers.get(&object) else { return false };
-        container.stores.iter().all(|&(storing, id)| {
-            let Some(stored) = self.facts(storing) else { return false };
-            match stored.body.statements[id].operation {
-                Operation::ArrayStore { index, .. } => {
-                    counted(stored, index).is_some_and(|(_, end)| {
-                        is_bound(self.heap.instances[storing].method, stored, end)
-                    })
-                }
-                _ => false,
-            }
-        })
     }
 }
 

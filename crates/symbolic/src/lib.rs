@@ -5,6 +5,7 @@
 mod access;
 mod calls;
 mod confined;
+mod containers;
 mod effects;
 mod emit;
 mod event;

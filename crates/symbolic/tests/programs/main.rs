@@ -49,7 +49,8 @@ impl Case {
 #[test]
 fn programs() {
     let chosen = std::env::var("CASE").unwrap_or_default();
-    let cases = [races::cases(), locks::cases(), order::cases()].into_iter().flatten();
+    let cases = [races::cases(), locks::cases(), order::cases(), joins::cases()];
+    let cases = cases.into_iter().flatten();
     let cases: Vec<Case> = cases.filter(|case| case.name.contains(&chosen)).collect();
     let sources = tempfile::tempdir().expect("a temporary folder");
     let classes = tempfile::tempdir().expect("a temporary folder");
@@ -210,6 +211,7 @@ impl Analysed<'_, '_> {
     }
 }
 
+mod joins;
 mod locks;
 mod order;
 mod races;
