@@ -39,7 +39,7 @@ fn everything_in_every_class_is_decoded() {
             }
         });
         let counts = counts.into_inner().unwrap();
-        support::report(&format!(
+        unsnarl_testing::report(&format!(
             "{}: {} classes, {} instructions, {} failures, attributes {:?}",
             jdk.name(),
             counts.classes,
@@ -111,7 +111,7 @@ fn unedited_classes_are_written_back_byte_for_byte() {
             }
         });
         let different = different.into_inner().unwrap();
-        support::report(&format!(
+        unsnarl_testing::report(&format!(
             "{}: {} classes, {} differ",
             jdk.name(),
             classes.len(),
@@ -153,7 +153,7 @@ fn reemitted_bodies_are_the_same() {
             *bodies.lock().unwrap() += opened;
         });
         let different = different.into_inner().unwrap();
-        support::report(&format!(
+        unsnarl_testing::report(&format!(
             "{}: {} bodies, {} differ",
             jdk.name(),
             bodies.into_inner().unwrap(),

@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-use support::{Jdk, report, run, write_file};
+use support::{Jdk, run, write_file};
 use unsnarl_classfile::edit::{ClassEditor, CodeEditor, CodeError, EditError};
 use unsnarl_classfile::{Instruction, Opcode, flags};
+use unsnarl_testing::report;
 
 const MODULES: [&str; 4] = ["java.base", "java.logging", "java.xml", "jdk.compiler"];
 

@@ -23,7 +23,7 @@ fn another_parser_sees_the_same() {
             let count = compare(&bytes, &class.path);
             instructions.fetch_add(count, std::sync::atomic::Ordering::Relaxed);
         });
-        support::report(&format!(
+        unsnarl_testing::report(&format!(
             "{}: {} classes and {} instructions compared",
             jdk.name(),
             classes.len(),

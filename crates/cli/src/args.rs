@@ -150,6 +150,9 @@ pub(crate) struct InspectArguments {
     /// Show only methods whose name matches, such as 'update' or 'bank.Account.update'
     #[arg(long, value_name = "PATTERN")]
     pub(crate) method: Option<String>,
+    /// With --what oug: show only these objects, by the ids that --what heap gives them
+    #[arg(long = "object", value_name = "ID", value_delimiter = ',')]
+    pub(crate) objects: Vec<String>,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
 }
@@ -270,7 +273,7 @@ pub(crate) enum What {
     Threads,
     /// The abstract objects: where they are made, who can reach them, and what they refer to
     Heap,
-    /// The object use graphs of shared objects, or of those of --class: the life of each object
+    /// The object use graphs of shared objects, or of those of --class or --object: the life of each
     Oug,
 }
 
@@ -304,7 +307,7 @@ mod tests {
     fn inspect_takes_everything_it_promises() {
         let line = "inspect a.jar b --jdk /jdk --classpath c.jar:d --entry p.M.main --entry q.* \
                     --models m.toml --release 17 --what callgraph --format dot --class p.* \
-                    --method run --output out.dot --color never -v";
+                    --method run --object o1,o2 --output out.dot --color never -v";
         let words: Vec<&str> = line.split_whitespace().collect();
         let arguments = parse(&words).expect("all of these exist");
         assert!(arguments.common.verbose);
@@ -316,6 +319,7 @@ mod tests {
         let classpath = inspect.program.classpath();
         assert_eq!(classpath, [PathBuf::from("c.jar"), PathBuf::from("d")]);
         assert_eq!((inspect.what, inspect.format), (What::Callgraph, Format::Dot));
+        assert_eq!(inspect.objects, ["o1", "o2"]);
     }
 
     #[test]

@@ -112,6 +112,11 @@ static INDEPENDENT_THREADS: Heuristic = Heuristic {
     effect: Effect::NONE,
     sentence: "the threads run independently of each other",
 };
+static BARRIER_PHASES: Heuristic = Heuristic {
+    name: "barrier-phases",
+    effect: Effect::lowers(1),
+    sentence: "both threads wait at the same barrier, which may keep the accesses apart",
+};
 
 /// The reasons that hold, those about the conflict first, then those about the missing order.
 pub(crate) fn reasons(race: &Race<'_, '_>) -> Vec<Reason> {
@@ -119,7 +124,19 @@ pub(crate) fn reasons(race: &Race<'_, '_>) -> Vec<Reason> {
     reasons.extend(values(race));
     reasons.extend(objects(race));
     reasons.extend(order(race.describe, race.best.write, race.best.other));
+    reasons.extend(barrier(race));
     reasons
+}
+
+/// A barrier that both threads pass: which phase an access belongs to is not looked at.
+fn barrier(race: &Race<'_, '_>) -> Option<Reason> {
+    let (first, second) = (race.event(race.best.write), race.event(race.best.other));
+    let barrier = race.describe.execution.common_barrier(first.thread, second.thread)?;
+    let class = race.describe.object_class(barrier);
+    let made = race.describe.made_at(barrier).map_or(String::new(), |at| format!(" made at {at}"));
+    Some(BARRIER_PHASES.holds_because(format!(
+        "both threads wait at the {class}{made}, which may keep the accesses apart"
+    )))
 }
 
 /// What locks say.

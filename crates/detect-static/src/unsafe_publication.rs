@@ -5,12 +5,13 @@
 //! locking without `volatile` is the well-known case), a reader may get the reference and miss what the
 //! constructor wrote. The seed analyses again with the order of init-escape taken away, which makes
 //! many reports out of one mistake; here the racy variable is the root, and all fields of the published
-//! object that may be seen half-made are told in one finding for each class of published objects.
+//! object that may be seen half-made are told in one finding for each class of published objects. What
+//! hangs on such an object and on nothing else is of the second order: it is told in the same finding.
 //!
 //! **Guarantees**: a publication is reported only if the publishing variable has a data race between
 //! the publishing write and a read of a thread that then reads the object.
-//! **Misses**: what hangs on the published object, beyond its own fields; publication through elements
-//! of arrays and collections that are themselves racy. Final fields are always safe (JLS 17.5), also
+//! **Misses**: what hangs on the published object where something else refers to it as well; publication
+//! through elements of arrays and collections that are themselves racy. Final fields are always safe (JLS 17.5), also
 //! where `this` escapes from a constructor.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +20,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Rule, Subject, Variable};
 use unsnarl_program::FieldId;
-use unsnarl_program::heap::{ObjectId, OriginId};
+use unsnarl_program::heap::{self, ObjectId, OriginId};
 use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Order};
 
 use crate::conflict::{Pair, VariableKind, judged_objects};
@@ -30,6 +31,8 @@ use crate::{Input, Output, code};
 pub(crate) const NAME: &str = "static/escape";
 /// The most other fields that a finding names.
 const MOST_FIELDS: usize = 8;
+/// The most variables of what hangs on the object of which a finding shows the accesses.
+const MOST_PARTS: usize = 2;
 
 static RACY_VARIABLE: Heuristic = Heuristic {
     name: "racy-variable",
@@ -50,6 +53,11 @@ static ALSO_AFFECTED: Heuristic = Heuristic {
     name: "also-affected",
     effect: Effect::NONE,
     sentence: "other fields of the object may be seen unset in the same way",
+};
+static PARTS_AFFECTED: Heuristic = Heuristic {
+    name: "parts-affected",
+    effect: Effect::NONE,
+    sentence: "what hangs on the object may be seen unset in the same way",
 };
 
 /// Finds unsafe publications.
@@ -131,6 +139,8 @@ struct Publication {
     object: ObjectId,
     /// For each variable that may be seen unset the write and the read that may miss it.
     missed: BTreeMap<Accessed, (EventId, EventId)>,
+    /// The same for variables of objects that hang on the published one, by their names.
+    parts: BTreeMap<String, (EventId, EventId)>,
 }
 
 fn publications(
@@ -143,6 +153,7 @@ fn publications(
     let heap = &execution.heap;
     let mut found: BTreeMap<String, Publication> = BTreeMap::new();
     let mut seen = BTreeSet::new();
+    let mut parts: FxHashMap<ObjectId, Vec<ObjectId>> = FxHashMap::default();
     for pair in pairs {
         let (write, read) = (describe.event(pair.write), describe.event(pair.other));
         if read.kind != AccessKind::Read {
@@ -157,30 +168,62 @@ fn publications(
             {
                 continue;
             }
-            let missed = missed(describe, accesses, through, object, write.thread, read.thread);
+            let threads = (write.thread, read.thread);
+            let missed = missed(describe, accesses, Some(through), object, threads);
             if missed.is_empty() {
                 continue;
             }
             let publication = found.entry(describe.object_class(object)).or_insert_with(|| {
-                Publication { through, publishing: pair.write, object, missed: BTreeMap::new() }
+                let (missed, parts) = (BTreeMap::new(), BTreeMap::new());
+                Publication { through, publishing: pair.write, object, missed, parts }
             });
             for (accessed, pair) in missed {
                 publication.missed.entry(accessed).or_insert(pair);
+            }
+            for &part in &*parts.entry(object).or_insert_with(|| parts_of(describe, object)) {
+                for (accessed, pair) in self::missed(describe, accesses, None, part, threads) {
+                    let (_, name) = variable(describe, through, part, accessed);
+                    publication.parts.entry(name).or_insert(pair);
+                }
             }
         }
     }
     found
 }
 
-/// The variables of an object that `writer` writes before it publishes the object and that `reader`
-/// reads afterwards, with nothing but the publication between.
+/// The objects that can be reached from an object by fields that are not final, and from nothing else. What
+/// a final field refers to is as safe as the field (JLS 17.5).
+fn parts_of(describe: &Describe<'_, '_>, object: ObjectId) -> Vec<ObjectId> {
+    let heap = &describe.execution.heap;
+    // Where objects are told apart only roughly, nothing hangs on one of them alone.
+    if !heap.widened.is_empty() {
+        return Vec::new();
+    }
+    let is_final = |variable: heap::Variable| match variable {
+        heap::Variable::Field(field) => describe.program.fields()[field].access & flags::FINAL != 0,
+        heap::Variable::Slot(_) => false,
+    };
+    let reached = heap.reachable([object], |_, variable| !is_final(variable));
+    let others = heap
+        .references()
+        .filter(|&(holder, variable, _)| !reached.contains(holder) || is_final(variable));
+    let statics = heap.static_fields().map(|(_, to)| to).chain(heap.static_places());
+    let others = others.map(|(_, _, to)| to).chain(statics).flatten().copied();
+    let outside = heap.reachable(others.filter(|&other| other != object), |holder, _| {
+        reached.contains(holder) && holder != object
+    });
+    reached.iter().filter(|&part| part != object && !outside.contains(part)).collect()
+}
+
+/// The variables of an object that one thread writes before it publishes the object and that the other
+/// reads afterwards, with nothing but the publication between. With a publishing variable, a reference that
+/// was loaded from another does not count.
 fn missed(
     describe: &Describe<'_, '_>,
     accesses: &Accesses,
-    through: FieldId,
+    through: Option<FieldId>,
     object: ObjectId,
-    writer: OriginId,
-    reader: OriginId,
+    (writer, reader): (OriginId, OriginId),
 ) -> BTreeMap<Accessed, (EventId, EventId)> {
     let execution = describe.execution;
     let none = Vec::new();
@@ -196,12 +239,12 @@ fn missed(
         let event = describe.event(read);
         let Some(&write) = first_writes.get(&event.accessed) else { continue };
         // A reference that came another way may have been published in another way.
-        let is_direct = event.loaded_from == Some(through);
-        if !is_direct && event.loaded_from.is_some() {
+        let is_direct = event.loaded_from == through;
+        if !is_direct && event.loaded_from.is_some() && through.is_some() {
             continue;
         }
         let is_better = match missed.get(&event.accessed) {
-            Some(&(_, known)) => is_direct && describe.event(known).loaded_from != Some(through),
+            Some(&(_, known)) => is_direct && describe.event(known).loaded_from != through,
             None => true,
         };
         if is_better
@@ -237,6 +280,9 @@ impl Publication {
             message,
             vec![describe.access(write), describe.access(read)],
         );
+        for &(write, read) in self.parts.values().take(MOST_PARTS) {
+            finding.accesses.extend([describe.access(write), describe.access(read)]);
+        }
         finding.reasons.push(RACY_VARIABLE.holds_because(format!(
             "{through}, which makes the object visible, is itself subject to a data race"
         )));
@@ -256,15 +302,18 @@ impl Publication {
         let others: Vec<String> =
             self.missed.keys().skip(1).map(|&other| self.variable(describe, other).1).collect();
         if !others.is_empty() {
-            let more = others.len().saturating_sub(MOST_FIELDS);
-            let mut named: Vec<String> = others.into_iter().take(MOST_FIELDS).collect();
-            if more > 0 {
-                named.push(counted(more, "other", "others"));
-            }
             finding.reasons.push(
-                ALSO_AFFECTED
-                    .holds_because(format!("{} may be seen unset in the same way", listed(&named))),
+                ALSO_AFFECTED.holds_because(format!(
+                    "{} may be seen unset in the same way",
+                    shortened(others)
+                )),
             );
+        }
+        if !self.parts.is_empty() {
+            finding.reasons.push(PARTS_AFFECTED.holds_because(format!(
+                "{} of what hangs on the {class} may be seen unset in the same way",
+                shortened(self.parts.keys().cloned().collect())
+            )));
         }
         let is_input = self.missed.keys().all(|accessed| matches!(accessed, Accessed::Field(_)));
         let finals =
@@ -273,15 +322,34 @@ impl Publication {
         finding
     }
 
-    /// A variable of the published object as the subject of a finding and in a sentence. The contents
-    /// of a collection go by the name of the publishing variable.
     fn variable(&self, describe: &Describe<'_, '_>, accessed: Accessed) -> (Variable, String) {
-        match accessed {
-            Accessed::Field(field) => (describe.field(field), describe.short_field(field)),
-            _ => {
-                let class = describe.object_class(self.object);
-                (describe.field(self.through), format!("the contents of the {class}"))
-            }
+        variable(describe, self.through, self.object, accessed)
+    }
+}
+
+/// A variable of an object as the subject of a finding and in a sentence. The contents of a collection go
+/// by the name of the publishing variable.
+fn variable(
+    describe: &Describe<'_, '_>,
+    through: FieldId,
+    object: ObjectId,
+    accessed: Accessed,
+) -> (Variable, String) {
+    match accessed {
+        Accessed::Field(field) => (describe.field(field), describe.short_field(field)),
+        _ => {
+            let class = describe.object_class(object);
+            (describe.field(through), format!("the contents of the {class}"))
         }
     }
+}
+
+/// A list of names that does not get too long.
+fn shortened(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(MOST_FIELDS);
+    names.truncate(MOST_FIELDS);
+    if more > 0 {
+        names.push(counted(more, "other", "others"));
+    }
+    listed(&names)
 }

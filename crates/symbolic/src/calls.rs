@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
 use unsnarl_program::body::{StatementId, Value};
-use unsnarl_program::heap::{Call, EdgeKind};
+use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
 
 use crate::access::value_of;
 use crate::event::PathStep;
@@ -116,7 +116,9 @@ impl Executor<'_, '_> {
             // Where the execution was cut short nobody knows what a call does.
             return self.is_cut().then(|| before.clone());
         };
-        Some(self.leave(frame, names, &exit, result, before))
+        let mut after = self.leave(frame, call.callee, names, &exit, result, before);
+        after.gathered.retain(|put| !self.gathered.may_start(call.callee, put.1));
+        Some(after)
     }
 
     /// The arguments of a callback, by what its model says.
@@ -324,6 +326,7 @@ impl Executor<'_, '_> {
     fn leave(
         &mut self,
         frame: &Frame,
+        callee: InstanceId,
         names: Names,
         exit: &Exit,
         result: Option<Value>,
@@ -331,9 +334,10 @@ impl Executor<'_, '_> {
     ) -> State {
         let mut after = before.clone();
         let inner = &exit.state;
-        after.started = inner.started.clone();
+        let doings = self.within.method(callee);
+        unite(&mut after.started, &doings.started);
+        unite(&mut after.sent, &doings.sent);
         after.joined = inner.joined.clone();
-        after.sent = inner.sent.clone();
         unite(&mut after.joined_some, &inner.joined_some);
         // The callee may have started more of them.
         after.last_started.clear();

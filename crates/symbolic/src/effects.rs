@@ -254,6 +254,9 @@ impl<'m> Executor<'_, 'm> {
                 }
             }
             self.note_last_started(frame, id, call, thread, state);
+            state
+                .gathered
+                .retain(|put| put.1 != thread || self.gathered.is_put(frame.instance, id, *put));
             state.add_started(thread);
         }
         if threads.is_empty() {
@@ -276,8 +279,7 @@ impl<'m> Executor<'_, 'm> {
         thread: OriginId,
         state: &mut State,
     ) {
-        let is_only = !state.started.contains(&thread)
-            || state.joined.iter().any(|joined| joined.thread == thread && !joined.is_assumed);
+        let is_only = state.has_none_running(thread);
         state.last_started.retain(|(_, last)| *last != thread);
         let Some(Effect::Start { groups, .. }) =
             self.heap.origins[thread].start.map(|start| start.effect)

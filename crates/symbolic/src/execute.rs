@@ -20,6 +20,7 @@ use unsnarl_program::{MethodId, Program};
 use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::meet;
+use crate::gather::Gathered;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
@@ -27,6 +28,7 @@ use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
 use crate::threads::Threads;
 use crate::views::Views;
+use crate::within::Within;
 
 /// How many states a method in a heap context may be entered in; what is more is made one.
 const ENTRIES: usize = 24;
@@ -47,6 +49,7 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
+    pub(crate) gathered: &'e Gathered,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
 }
@@ -59,9 +62,12 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
+    pub(crate) gathered: &'e Gathered,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    /// What may happen while methods run.
+    pub(crate) within: Within,
     pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
@@ -157,7 +163,10 @@ pub(crate) struct Frame {
 
 impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
-        let Facts { heap, methods, threads, sharing, signals, views, class_locks } = facts;
+        let mut channels = UniqueMap::new();
+        let within = Within::new(facts.heap, facts.threads, facts.signals, &mut channels);
+        let Facts { heap, methods, threads, sharing, signals, gathered, views, class_locks } =
+            facts;
         Self {
             program,
             heap,
@@ -165,10 +174,12 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads,
             sharing,
             signals,
+            gathered,
             views,
             class_locks,
+            within,
             sets: UniqueMap::new(),
-            channels: UniqueMap::new(),
+            channels,
             contexts: PrimaryMap::new(),
             calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
             by_entry: FxHashMap::default(),
@@ -359,7 +370,16 @@ impl<'e, 'm> Executor<'e, 'm> {
             }
             Some(context) => {
                 let mut joined = (*self.contexts[context].entry).clone();
+                let known = joined.state.clone();
                 if joined.state.join(&state) {
+                    // What is different for callers is taken to be anything, not gathered one by one.
+                    let doings = self.within.threads_of(self.heap, instance);
+                    if joined.state.started != known.started {
+                        unite(&mut joined.state.started, &doings.started);
+                    }
+                    if joined.state.sent != known.sent {
+                        unite(&mut joined.state.sent, &doings.sent);
+                    }
                     self.contexts[context].entry = Arc::new(joined);
                     self.queue(context);
                 }
@@ -431,8 +451,9 @@ impl<'e, 'm> Executor<'e, 'm> {
         if data.progress == Progress::Running {
             data.progress = Progress::Done;
         }
-        if flow.exit != data.exit {
-            data.exit = flow.exit;
+        let is_new = !is_same_exit(&flow.exit, &data.exit);
+        data.exit = flow.exit;
+        if is_new {
             for caller in self.contexts[context].callers.clone() {
                 self.queue(caller);
             }
@@ -497,6 +518,19 @@ fn bound<'b>(
         }
     }
     path
+}
+
+/// Whether two exits are the same for callers, who know already what may be started and sent within.
+fn is_same_exit(one: &Option<Exit>, other: &Option<Exit>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let (started, sent) = (other.state.started.clone(), other.state.sent.clone());
+            let state = State { started, sent, ..one.state.clone() };
+            Exit { state, ..one.clone() } == *other
+        }
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 pub(crate) fn join_into(to: &mut Option<State>, state: State) {

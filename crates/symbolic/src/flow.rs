@@ -196,8 +196,9 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// At the end of a loop every round of which joins a thread, all of them are taken to have ended
-    /// (section 4.1), if nothing else joins them.
+    /// At the end of a loop that joins all that was gathered in a container, all of it has ended. At the end
+    /// of any other loop every round of which joins a thread, all of them are taken to have ended (section
+    /// 4.1), if nothing else joins them.
     fn exit_loop(
         &self,
         frame: &Frame,
@@ -206,8 +207,14 @@ impl Executor<'_, '_> {
         to: BlockId,
         state: &mut State,
     ) {
-        for (found, joins) in frame.facts.loops.iter().zip(round_joins) {
+        for (number, found) in frame.facts.loops.iter().enumerate() {
             let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
+            if leaves && found.header == from {
+                for thread in self.gathered.joined_by(frame.instance, number, &state.gathered) {
+                    state.add_joined(Joined { thread, is_assumed: false });
+                }
+            }
+            let Some(joins) = round_joins.get(number) else { continue };
             if leaves && (found.header == from || found.latches.contains(&from)) {
                 for &thread in joins {
                     if self.threads.join_sites[thread].len() == 1 {
@@ -245,6 +252,7 @@ impl Executor<'_, '_> {
         let is_local = |path: &Path| matches!(path.root, Root::Value(_));
         state.joined_paths.retain(|(path, _)| !is_local(path));
         state.last_started.clear();
+        state.gathered.clear();
         for received in told.iter_mut().flatten().chain([&mut state.received]) {
             for (_, path) in received.iter_mut() {
                 *path = path.take().filter(|path| !is_local(path));

@@ -5,11 +5,13 @@
 mod access;
 mod calls;
 mod confined;
+mod containers;
 mod effects;
 mod emit;
 mod event;
 mod execute;
 mod flow;
+mod gather;
 mod hosts;
 mod method;
 mod order;
@@ -18,9 +20,11 @@ mod path;
 mod sharing;
 mod signals;
 mod state;
+mod sweep;
 mod threads;
 mod transfer;
 mod views;
+mod within;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
@@ -41,6 +45,7 @@ use unsnarl_program::{MethodId, Program};
 
 use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
+use gather::Gathered;
 use hosts::Hosts;
 use method::Methods;
 use sharing::SharingFacts;
@@ -105,12 +110,14 @@ impl<'m> Execution<'m> {
         let views = Views::new(program, &heap, &methods);
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
+        let gathered = Gathered::new(program, &heap, &methods, &threads);
         let facts = Facts {
             heap: &heap,
             methods: &methods,
             threads: &threads,
             sharing: &sharing,
             signals: &signals,
+            gathered: &gathered,
             views: &views,
             class_locks: &class_locks,
         };
@@ -194,6 +201,11 @@ impl<'m> Execution<'m> {
         second: EventId,
     ) -> Option<CommonGuard> {
         self.find_common_guard(object, first, second)
+    }
+
+    /// A barrier at which two threads wait for each other; they may be two of one abstract thread.
+    pub fn common_barrier(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
+        self.signals.meeting(one, other)
     }
 
     /// The calls that lead from the root of the thread to an access, the access itself first.

@@ -3,12 +3,15 @@
 
 use unsnarl_entity::EntityId;
 use unsnarl_models::{LockMode, StartKind};
+use unsnarl_program::FieldId;
+use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
 
 use crate::Execution;
 use crate::emit::Time;
-use crate::event::{AccessKind, CommonGuard, Event, EventId, Guard, Order, Sharing};
+use crate::event::{AccessKind, Accessed, CommonGuard, Event, EventId, Guard, Order, Sharing};
 use crate::state::{Channel, Joined};
+use crate::sweep::is_avoidable;
 
 impl Execution<'_> {
     pub(crate) fn find_order(
@@ -37,7 +40,7 @@ impl Execution<'_> {
         if let Some(is_assumed) = joins.min() {
             return Some(Order::Join { is_assumed });
         }
-        match pairs.iter().find_map(|&(early, late)| self.signalled(early, late)) {
+        match pairs.iter().find_map(|&(early, late)| self.signalled(object, early, late)) {
             Some(false) => return Some(Order::Signal),
             Some(true) => return Some(Order::Join { is_assumed: true }),
             None => {}
@@ -161,14 +164,16 @@ impl Execution<'_> {
     /// Whether the second access has received a signal that only the thread of the first can have sent
     /// and that it had not sent yet. If many instances of that thread send, those who wait are taken to
     /// wait for all of them: then the answer is true.
-    fn signalled(&self, early: EventId, late: EventId) -> Option<bool> {
+    fn signalled(&self, object: Option<ObjectId>, early: EventId, late: EventId) -> Option<bool> {
         let thread = self.events[early].thread;
         let (before, after) = (self.time(early), self.time(late));
         let is_unique = self.is_unique_thread(thread);
         let found = after.received.iter().any(|&(channel, is_base)| {
             let is_known = match self.channels[channel] {
                 Channel::Static(_) => true,
-                Channel::Object(object, _) => is_base || self.is_unique(object),
+                Channel::Object(carrier, _) => {
+                    is_base && object == Some(carrier) || self.is_unique(carrier)
+                }
             };
             let ends = self.signals.ends(self.channels[channel]);
             is_known
@@ -177,7 +182,53 @@ impl Execution<'_> {
                     ends.senders[..] == [thread] && (is_unique || ends.is_waited_for_once())
                 })
         });
-        found.then_some(!is_unique)
+        if found && is_unique
+            || object.is_some_and(|object| self.is_own_signal(object, early, late))
+        {
+            return Some(false);
+        }
+        found.then_some(true)
+    }
+
+    /// Whether the second access has received a signal from the very object that is accessed, which only
+    /// one thread at run time sends: the one that the object belongs to, or the one that has made it. It is
+    /// the thread of the first access, and has not sent the signal yet.
+    fn is_own_signal(&self, object: ObjectId, early: EventId, late: EventId) -> bool {
+        let thread = self.events[early].thread;
+        let (before, after) = (self.time(early), self.time(late));
+        after.received.iter().any(|&(channel, is_base)| {
+            let Channel::Object(carrier, Some(Accessed::Field(field))) = self.channels[channel]
+            else {
+                return false;
+            };
+            let Some(ends) = self.signals.ends(self.channels[channel]) else { return false };
+            let is_of_owner = ends.senders[..] == [thread]
+                && self.confined.contains(&(thread, object))
+                && !before.sent.contains(&channel);
+            is_base
+                && carrier == object
+                && (is_of_owner || ends.is_of_maker() && self.is_before_own_signal(early, field))
+        })
+    }
+
+    /// Whether an access is to an object that the same method has made, and before the method writes this
+    /// field of the object.
+    fn is_before_own_signal(&self, event: EventId, field: FieldId) -> bool {
+        let event = &self.events[event];
+        let Some(facts) = self.methods.get(self.heap.instances[event.instance].method) else {
+            return false;
+        };
+        let Some(made) = self.maker(event) else { return false };
+        let is_signal = |id: StatementId| match facts.body.statements[id].operation {
+            Operation::PutField { object, .. } => {
+                facts.field(id) == Some(field)
+                    && facts.body.values[facts.uncast(object)].definition == made
+            }
+            _ => false,
+        };
+        facts.body.statements.keys().filter(|&id| is_signal(id)).all(|signal| {
+            !is_avoidable(facts, Some(signal), made, None, |id| id == event.statement)
+        })
     }
 
     /// Whether the tasks of two threads run one after the other.
@@ -220,10 +271,24 @@ impl Execution<'_> {
         self.threads.started_once.contains(thread)
     }
 
-    /// Whether both accesses are by the thread that the object belongs to.
+    /// Whether both accesses are by the thread that the object belongs to. If two methods access an object
+    /// that each has made itself, and it is the same object, they are one and the same call.
     fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
         self.sharing(object) == Sharing::ThreadSpecific
             || one.thread == other.thread && self.confined.contains(&(one.thread, object))
+            || self.maker(one).is_some() && self.maker(other).is_some()
+    }
+
+    /// The statement that makes the object whose field is accessed, if it is in the same method.
+    fn maker(&self, event: &Event) -> Option<StatementId> {
+        let facts = self.methods.get(self.heap.instances[event.instance].method)?;
+        let (Operation::GetField { object, .. } | Operation::PutField { object, .. }) =
+            facts.body.statements[event.statement].operation
+        else {
+            return None;
+        };
+        let made = facts.body.values[facts.uncast(object)].definition;
+        matches!(facts.body.statements[made].operation, Operation::New(_)).then_some(made)
     }
 
     pub(crate) fn find_common_guard(

@@ -50,6 +50,9 @@ pub(crate) struct State {
     pub(crate) joined_paths: SmallVec<[(Path, OriginId); 1]>,
     /// The only instance of a thread that may not have ended, by the object that stands for it; sorted.
     pub(crate) last_started: SmallVec<[(Path, OriginId); 1]>,
+    /// Containers of this method, by their value, in which all instances of a thread certainly are that may
+    /// not have ended; sorted.
+    pub(crate) gathered: SmallVec<[(Value, OriginId); 1]>,
     /// Possibly sent by this thread; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
@@ -110,6 +113,7 @@ impl State {
         is_new |= keep(&mut self.joined_some, &other.joined_some);
         is_new |= keep(&mut self.joined_paths, &other.joined_paths);
         is_new |= keep(&mut self.last_started, &other.last_started);
+        is_new |= keep(&mut self.gathered, &other.gathered);
         is_new |= keep(&mut self.received, &other.received);
         is_new |= keep(&mut self.told, &other.told);
         is_new |= keep(&mut self.fresh, &other.fresh);
@@ -126,6 +130,12 @@ impl State {
             Ok(at) => self.joined[at].is_assumed &= joined.is_assumed,
             Err(at) => self.joined.insert(at, joined),
         }
+    }
+
+    /// Whether no instance of a thread is running, as far as this thread has started any.
+    pub(crate) fn has_none_running(&self, thread: OriginId) -> bool {
+        !self.started.contains(&thread)
+            || self.joined.iter().any(|joined| joined.thread == thread && !joined.is_assumed)
     }
 
     pub(crate) fn add_fresh(&mut self, fresh: Fresh) {

@@ -18,6 +18,8 @@ use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
 const REACHABLE: usize = 400;
+/// From one of more objects than this a signal is not worth to be noted.
+const MOST_CARRIERS: usize = 4;
 
 /// What a branch tells about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,7 @@ impl Executor<'_, '_> {
             Operation::New(_) | Operation::NewArray { .. } => {
                 if let Some(result) = statement.result {
                     self.make(frame, result, state);
+                    self.make_container(frame, result, state);
                 }
             }
             Operation::GetField { object, .. } => {
@@ -90,6 +93,17 @@ impl Executor<'_, '_> {
             _ => {}
         }
         true
+    }
+
+    /// A container is made: those threads are gathered in it of which none is running.
+    fn make_container(&self, frame: &Frame, container: Value, state: &mut State) {
+        state.gathered.retain(|put| put.0 != container);
+        for &thread in self.gathered.made(frame.instance, container) {
+            if state.has_none_running(thread) {
+                state.gathered.push((container, thread));
+            }
+        }
+        state.gathered.sort_unstable();
     }
 
     pub(crate) fn is_volatile(&self, field: FieldId) -> bool {
@@ -422,7 +436,9 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// A signal was received from one of these objects.
+    /// A signal was received from one of these objects. If they are several, it says something only about
+    /// the object by its path, whichever of them that is: not so if one of them is single, for then the
+    /// path would not be asked.
     pub(crate) fn receive(
         &mut self,
         objects: &[ObjectId],
@@ -430,8 +446,13 @@ impl Executor<'_, '_> {
         path: Option<Path>,
         state: &mut State,
     ) {
-        if let &[object] = objects {
-            self.add_received(Channel::Object(object, variable), path, state);
+        let is_told = matches!(objects, [_])
+            || objects.len() <= MOST_CARRIERS
+                && !objects.iter().any(|&object| self.threads.unique_objects.contains(object));
+        if is_told {
+            for &object in objects {
+                self.add_received(Channel::Object(object, variable), path.clone(), state);
+            }
         }
     }
 

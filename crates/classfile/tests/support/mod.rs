@@ -5,7 +5,6 @@
 pub(crate) mod build;
 pub(crate) mod exercise;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -56,21 +55,9 @@ impl Jdk {
     }
 }
 
-/// Every JDK under `/usr/lib/jvm` and in `JAVA_HOME`.
+/// Every JDK with an image.
 pub(crate) fn jdks() -> Vec<Jdk> {
-    let mut homes = BTreeSet::new();
-    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-    for home in installed.map(|entry| entry.path()).chain(named) {
-        if home.join("lib/modules").is_file() {
-            homes.insert(home.canonicalize().unwrap_or(home));
-        }
-    }
-    assert!(
-        !homes.is_empty(),
-        "no JDK found: there is no lib/modules under /usr/lib/jvm or JAVA_HOME"
-    );
-    homes.into_iter().map(open).collect()
+    unsnarl_testing::images().into_iter().map(|jdk| open(jdk.home)).collect()
 }
 
 fn open(home: PathBuf) -> Jdk {
@@ -105,10 +92,4 @@ pub(crate) fn run(command: &mut std::process::Command) -> (bool, String) {
 pub(crate) fn write_file(path: &Path, bytes: &[u8]) {
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a writable folder");
     std::fs::write(path, bytes).expect("a writable folder");
-}
-
-/// Shows figures to whoever runs the tests.
-#[expect(clippy::print_stderr, reason = "this is a test")]
-pub(crate) fn report(line: &str) {
-    eprintln!("{line}");
 }

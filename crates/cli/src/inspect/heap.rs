@@ -68,7 +68,25 @@ pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyh
     write(&view, inspection.arguments.format, output)
 }
 
-fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
+/// What the view is made of.
+struct Shown<'e> {
+    /// The objects with their ids, as they are listed.
+    objects: Vec<(ObjectId, ObjectView)>,
+    /// The objects that each variable of the chosen ones may refer to.
+    fields: BTreeMap<ObjectId, BTreeMap<String, Vec<ObjectId>>>,
+    /// Class, field and objects of static fields.
+    statics: Vec<(String, String, &'e [ObjectId])>,
+}
+
+/// The objects that `--what heap` shows, with the ids that it gives them.
+pub(super) fn objects(
+    inspection: &Inspection<'_>,
+    execution: &Execution<'_>,
+) -> Vec<(ObjectId, ObjectView)> {
+    shown(inspection, execution).objects
+}
+
+fn shown<'e>(inspection: &Inspection<'_>, execution: &'e Execution<'_>) -> Shown<'e> {
     let (program, heap) = (&inspection.session.program, &execution.heap);
     let chosen: BTreeSet<ObjectId> = heap
         .objects
@@ -103,21 +121,26 @@ fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
     let mut sorted: Vec<(ObjectId, ObjectView)> =
         shown.into_iter().map(|id| (id, describe(inspection, execution, id))).collect();
     sorted.sort_by(|(_, a), (_, b)| a.key().cmp(&b.key()));
-    let names: BTreeMap<ObjectId, String> = sorted
-        .iter()
-        .enumerate()
-        .map(|(position, &(id, _))| (id, format!("o{}", position + 1)))
-        .collect();
+    for (position, (_, object)) in sorted.iter_mut().enumerate() {
+        object.id = format!("o{}", position + 1);
+    }
+    Shown { objects: sorted, fields, statics }
+}
+
+fn view(inspection: &Inspection<'_>, execution: &Execution<'_>) -> HeapView {
+    let Shown { objects, mut fields, statics } = shown(inspection, execution);
+    let names: BTreeMap<ObjectId, String> =
+        objects.iter().map(|(id, object)| (*id, object.id.clone())).collect();
     let named = |to: &[ObjectId]| -> Vec<String> {
         let mut positions: Vec<&ObjectId> = to.iter().collect();
         positions.sort_by_key(|id| (names[id].len(), &names[id]));
         positions.dedup();
         positions.into_iter().map(|id| names[id].clone()).collect()
     };
-    let objects = sorted.into_iter().map(|(id, object)| {
+    let objects = objects.into_iter().map(|(id, object)| {
         let fields = fields.remove(&id).unwrap_or_default();
         let fields = fields.into_iter().map(|(name, to)| (name, named(&to))).collect();
-        ObjectView { id: names[&id].clone(), fields, ..object }
+        ObjectView { fields, ..object }
     });
     HeapView {
         schema: "unsnarl.inspect.heap/1",
@@ -150,11 +173,7 @@ pub(super) fn is_chosen(
     is_made && class.into_iter().chain(maker).any(|class| inspection.session.is_input(class))
 }
 
-pub(super) fn describe(
-    inspection: &Inspection<'_>,
-    execution: &Execution<'_>,
-    id: ObjectId,
-) -> ObjectView {
+fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId) -> ObjectView {
     let program = &inspection.session.program;
     let object = &execution.heap.objects[id];
     let (kind, class) = object_text(program, object.object);
@@ -242,7 +261,7 @@ impl fmt::Display for Place {
 
 impl ObjectView {
     /// What objects are sorted by; numbers of objects depend on the order of loading.
-    pub(super) fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
+    fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
         let (made, host) = (self.made.as_ref(), self.host.as_ref());
         (&self.class, self.kind, made, host, self.thread.as_deref())
     }

@@ -23,6 +23,9 @@ use crate::session::{self, Session};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    if !arguments.objects.is_empty() && arguments.what != What::Oug {
+        anyhow::bail!("--object chooses object use graphs: it goes with --what oug");
+    }
     let path = session::open(&arguments.inputs, &arguments.program)?;
     let models = session::models(&arguments.program)?;
     let session = Session::new(&arguments.inputs, &arguments.program, &path, &models);

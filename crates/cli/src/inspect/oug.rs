@@ -3,15 +3,17 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
+use anyhow::bail;
 use serde::Serialize;
 use unsnarl_program::Program;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Accessed, Execution, ObjectUseGraph, Sharing, Use, UseId};
 
 use super::dot::Graph;
-use super::heap::{ObjectView, Place, describe, is_chosen, object_text};
+use super::heap::{ObjectView, Place, is_chosen, object_text, objects};
 use super::{Inspection, View, write};
 use crate::analysis::execute;
+use crate::args::InspectArguments;
 use crate::output::Output;
 use crate::progress::Phases;
 
@@ -52,17 +54,10 @@ pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyh
     let mut phases = Phases::new(output.shows_progress());
     let execution = execute(&mut inspection.session, &mut phases)?;
     phases.enter("object use graphs");
-    let objects = execution.heap.objects.iter().filter(|&(id, object)| {
-        is_chosen(inspection, object.object, object.made.map(|(method, _)| method))
-            && (inspection.arguments.class.is_some() || execution.sharing(id) != Sharing::OneThread)
-    });
-    let mut objects: Vec<(ObjectId, ObjectView)> =
-        objects.map(|(id, _)| (id, describe(inspection, &execution, id))).collect();
-    objects.sort_by(|(_, a), (_, b)| a.key().cmp(&b.key()));
+    let objects = chosen(inspection, &execution)?;
     let program = &inspection.session.program;
-    let graphs = objects.into_iter().enumerate().map(|(position, (id, mut object))| {
+    let graphs = objects.into_iter().map(|(id, object)| {
         let graph = execution.object_use_graph(program, id);
-        object.id = format!("o{}", position + 1);
         view(program, &execution, object, &graph)
     });
     let graphs = graphs.collect();
@@ -70,6 +65,39 @@ pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyh
     let notes = inspection.session.notes();
     let view = UseGraphs { schema: "unsnarl.inspect.oug/1", graphs, notes };
     write(&view, inspection.arguments.format, output)
+}
+
+/// The objects that `--object` names; else those of `--class`; else those that several threads use.
+fn chosen(
+    inspection: &Inspection<'_>,
+    execution: &Execution<'_>,
+) -> anyhow::Result<Vec<(ObjectId, ObjectView)>> {
+    let InspectArguments { class, objects: wanted, .. } = inspection.arguments;
+    let mut objects = objects(inspection, execution);
+    if wanted.is_empty() {
+        objects.retain(|&(id, _)| {
+            let object = &execution.heap.objects[id];
+            is_chosen(inspection, object.object, object.made.map(|(method, _)| method))
+                && (class.is_some() || execution.sharing(id) != Sharing::OneThread)
+        });
+        return Ok(objects);
+    }
+    for name in wanted {
+        if !objects.iter().any(|(_, object)| object.id == *name) {
+            let known = match objects.len() {
+                0 => "there is none".to_owned(),
+                1 => "there is o1 alone".to_owned(),
+                count => format!("they go from o1 to o{count}"),
+            };
+            let filter = class.as_ref().map(|class| format!(" --class '{class}'"));
+            bail!(
+                "no object has the id '{name}'; the ids are those of inspect --what heap{}, and {known}",
+                filter.unwrap_or_default()
+            );
+        }
+    }
+    objects.retain(|(_, object)| wanted.contains(&object.id));
+    Ok(objects)
 }
 
 fn view(
@@ -173,7 +201,7 @@ impl View for UseGraphs {
             }
         }
         if self.graphs.is_empty() {
-            writeln!(out, "no object is shared; --class names objects to look at")?;
+            writeln!(out, "no object is shared; --class and --object name objects to look at")?;
         }
         for note in &self.notes {
             writeln!(out, "note: {note}")?;

@@ -7,7 +7,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fixture;
-mod java;
 mod pages;
 mod run;
 
@@ -23,7 +22,7 @@ fn findings_are_those_on_the_lines() {
     // What is wrong, and with which JDKs.
     let mut differences: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut reasons = BTreeSet::new();
-    for jdk in java::jdks() {
+    for jdk in unsnarl_testing::jdks() {
         for folder in RULES {
             let fixtures = Fixture::all(folder);
             let chosen: Vec<&Fixture> = fixtures.iter().filter(|f| f.is_for(jdk.release)).collect();
@@ -43,7 +42,7 @@ fn findings_are_those_on_the_lines() {
                 }
             }
             let (release, all) = (jdk.release, chosen.len());
-            java::report(&format!(
+            unsnarl_testing::report(&format!(
                 "JDK {release}: {all} programs of {folder}, {count} differences"
             ));
         }

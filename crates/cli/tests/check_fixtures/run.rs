@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
+use unsnarl_testing::Jdk;
 
 use crate::fixture::{Fixture, Subject};
-use crate::java::Jdk;
 
 /// A finding as JSON, with what it is about.
 pub(crate) struct Finding {

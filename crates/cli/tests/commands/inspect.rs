@@ -1,7 +1,6 @@
 //! `unsnarl inspect` as its users run it: every view in every form, and what it says of bad input.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -86,6 +85,55 @@ fn threads_are_shown_with_place_and_code() {
 }
 
 #[test]
+fn use_graphs_are_chosen_by_the_ids_of_the_heap() {
+    let project = project();
+    let classes = project.classes();
+    let heap = run(&[text(&classes), "--what", "heap", "--format", "json"]);
+    let heap: Value = serde_json::from_str(&heap.out).unwrap();
+    let objects = heap["objects"].as_array().unwrap();
+    assert!(objects.len() > 1, "{heap}");
+    for object in objects {
+        let id = object["id"].as_str().unwrap();
+        let arguments = [text(&classes), "--what", "oug", "--object", id, "--format"];
+        let of = |format| {
+            let outcome = run(&[&arguments[..], &[format]].concat());
+            assert_eq!(outcome.status, 0, "{}", outcome.messages);
+            outcome.out
+        };
+        let graphs: Value = serde_json::from_str(&of("json")).unwrap();
+        let graphs = graphs["graphs"].as_array().unwrap();
+        assert_eq!(graphs.len(), 1);
+        for member in ["id", "class", "kind", "made", "thread"] {
+            assert_eq!(graphs[0]["object"][member], object[member], "{id} {member}");
+        }
+        let title = format!("{id} ");
+        assert!(of("text").starts_with(&title));
+        assert!(
+            of("dot").contains(&format!("{id}.u")) || graphs[0]["nodes"] == Value::Array(vec![])
+        );
+    }
+    let both = run(&[text(&classes), "--what", "oug", "--object", "o1,o2", "--format", "json"]);
+    let both: Value = serde_json::from_str(&both.out).unwrap();
+    assert_eq!(both["graphs"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn an_object_that_is_not_there_is_told() {
+    let project = project();
+    let classes = project.classes();
+    let outcome = run(&[text(&classes), "--what", "oug", "--object", "o999"]);
+    assert_eq!((outcome.status, outcome.out.as_str()), (2, ""));
+    assert!(outcome.messages.contains("no object has the id 'o999'"), "{}", outcome.messages);
+    assert!(outcome.messages.contains("from o1 to o"), "{}", outcome.messages);
+    let none = run(&[text(&classes), "--what", "oug", "--object", "o1", "--class", "no.Such"]);
+    assert_eq!(none.status, 2);
+    assert!(none.messages.contains("--class 'no.Such', and there is none"), "{}", none.messages);
+    let other = run(&[text(&classes), "--what", "heap", "--object", "o1"]);
+    assert_eq!(other.status, 2);
+    assert!(other.messages.contains("goes with --what oug"), "{}", other.messages);
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let project = project();
     let jdk = project.classes();
@@ -160,11 +208,8 @@ fn a_cyclic_hierarchy_is_cut_and_told() {
 fn a_jar_with_a_broken_entry_loses_that_entry_alone() {
     let project = project();
     let jar = project.folder.path().join("app.jar");
-    let tool = std::env::var_os("JAVA_HOME")
-        .map(|home| Path::new(&home).join("bin/jar"))
-        .filter(|jar| jar.exists())
-        .unwrap_or_else(|| "jar".into());
-    let made = Command::new(tool)
+    let made = unsnarl_testing::jdk()
+        .command("jar")
         .args([
             "--create",
             "--no-compress",

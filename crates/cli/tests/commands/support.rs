@@ -37,12 +37,9 @@ impl Project {
 }
 
 pub(crate) fn compile(source: &Path, to: &Path) {
-    let javac = std::env::var_os("JAVA_HOME")
-        .map(|home| Path::new(&home).join("bin/javac"))
-        .filter(|javac| javac.exists())
-        .unwrap_or_else(|| "javac".into());
-    let status = Command::new(&javac).arg("-g").arg("-d").arg(to).arg(source).status();
-    assert!(status.expect("the tests need a JDK").success(), "javac failed");
+    unsnarl_testing::run(
+        unsnarl_testing::jdk().command("javac").arg("-g").arg("-d").arg(to).arg(source),
+    );
 }
 
 pub(crate) fn command(name: &str, arguments: &[&str]) -> Command {

@@ -1,8 +1,5 @@
 //! Small programs, compiled and checked.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use unsnarl_detect_static::{Checked, Options, check, explain_field};
 use unsnarl_findings::{Finding, Rule};
 use unsnarl_models::Models;
@@ -30,15 +27,15 @@ pub(crate) fn run(
     fields: &[(&str, &str)],
 ) -> Outcome {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let home = jdk();
+    let jdk = unsnarl_testing::jdk();
     let file = folder.path().join("T.java");
     std::fs::write(&file, source).expect("a writable folder");
     let classes = folder.path().join("classes");
-    compile(&home, &file, &classes);
+    jdk.compile([file.as_path()], &classes);
     let path = ClassPath::open(&PathOptions {
         inputs: vec![classes],
         class_path: Vec::new(),
-        jdk: JdkChoice::Home(home),
+        jdk: JdkChoice::Home(jdk.home),
         release: None,
     });
     let models = Models::builtin();
@@ -91,22 +88,4 @@ impl Outcome {
 /// The names of the reasons of a finding.
 pub(crate) fn reasons(finding: &Finding) -> Vec<&str> {
     finding.reasons.iter().map(|reason| reason.name.as_ref()).collect()
-}
-
-/// The JDK of `JAVA_HOME`, else the first one under `/usr/lib/jvm`.
-fn jdk() -> PathBuf {
-    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let mut homes: Vec<PathBuf> = installed.map(|entry| entry.path()).collect();
-    homes.sort();
-    let is_jdk =
-        |home: &PathBuf| home.join("lib/modules").is_file() && home.join("bin/javac").is_file();
-    named.into_iter().chain(homes).find(is_jdk).expect("a JDK in JAVA_HOME or /usr/lib/jvm")
-}
-
-fn compile(home: &Path, file: &Path, to: &Path) {
-    let mut command = Command::new(home.join("bin/javac"));
-    command.args(["-nowarn", "-Xlint:none", "-proc:none", "-g:lines,source", "-d"]);
-    let output = command.arg(to).arg(file).output().expect("javac runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

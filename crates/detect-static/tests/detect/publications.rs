@@ -99,3 +99,51 @@ class T {
     assert_eq!(outcome.of(Rule::UnsafePublication).len(), 0);
     assert_eq!(outcome.of(Rule::DataRace).len(), 0);
 }
+
+/// A configuration that is published by a plain field, with limits that hang on it.
+fn published(modifier: &str, elsewhere: &str) -> Outcome {
+    checked(&format!(
+        "
+class T {{
+    static class Limits {{ int most; Limits(int most) {{ this.most = most; }} }}
+    static class Config {{
+        int size; {modifier} Limits limits;
+        Config(Limits limits) {{ size = 3; this.limits = limits; }}
+    }}
+    static Config config;
+    static volatile Limits other;
+    static void use() {{ Config c = config; if (c != null) System.out.println(c.size + c.limits.most); }}
+    public static void main(String[] args) {{
+        new Thread(T::use).start();
+        Limits limits = new Limits(5);
+        {elsewhere}
+        config = new Config(limits);
+    }}
+}}"
+    ))
+}
+
+#[test]
+fn what_hangs_on_a_published_object_is_told_with_it() {
+    let outcome = published("", "");
+    let publication = outcome.publication();
+    let parts = publication.reasons.iter().find(|reason| reason.name == "parts-affected");
+    assert_eq!(
+        parts.expect("the limits").sentence,
+        "Limits.most of what hangs on the Config may be seen unset in the same way"
+    );
+    let kinds: Vec<_> = publication.accesses.iter().map(|access| access.kind).collect();
+    let (write, read) = (AccessKind::Write, AccessKind::Read);
+    assert_eq!(kinds, [write, read, write, read]);
+    assert_eq!(outcome.statistic("unsafe_publications"), 1);
+}
+
+#[test]
+fn what_hangs_on_a_final_field_or_on_something_else_too_is_not() {
+    for (modifier, elsewhere) in [("final", ""), ("", "other = limits;")] {
+        let outcome = published(modifier, elsewhere);
+        let publication = outcome.publication();
+        assert!(!reasons(publication).contains(&"parts-affected"), "{modifier} {elsewhere}");
+        assert_eq!(publication.accesses.len(), 2);
+    }
+}

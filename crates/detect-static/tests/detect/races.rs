@@ -1,7 +1,7 @@
 //! How data races are told.
 
 use unsnarl_detect_static::Options;
-use unsnarl_findings::{AccessKind, Rule, Severity, Variable};
+use unsnarl_findings::{AccessKind, Confidence, Rule, Severity, Variable};
 use unsnarl_program::callgraph::Entries;
 
 use crate::java::{checked, reasons, run};
@@ -255,6 +255,40 @@ class T {
     assert_eq!(outcome.of(Rule::DataRace).len(), 0);
     assert_eq!(outcome.statistic("conflicting_objects"), 0);
     assert_eq!(outcome.statistic("written_objects"), 1);
+}
+
+/// Two threads, one of which writes before it goes on to its second part and one of which reads there.
+fn phases(between: [&str; 2]) -> Confidence {
+    let [first, second] = between;
+    let outcome = checked(&format!(
+        "
+import java.util.concurrent.*;
+class T {{
+    static final CyclicBarrier barrier = new CyclicBarrier(2);
+    static final Phaser phaser = new Phaser(2);
+    static int value;
+    static void write() throws Exception {{ value = 1; {first} }}
+    static void read() throws Exception {{ {second} System.out.println(value); }}
+    public static void main(String[] args) {{
+        new Thread(() -> {{ try {{ write(); }} catch (Exception e) {{ }} }}).start();
+        new Thread(() -> {{ try {{ read(); }} catch (Exception e) {{ }} }}).start();
+    }}
+}}"
+    ));
+    let race = outcome.race();
+    let is_told = reasons(race).contains(&"barrier-phases");
+    assert_eq!(is_told, !first.is_empty() && first == second, "{between:?}");
+    race.confidence()
+}
+
+#[test]
+fn a_barrier_that_both_threads_pass_lowers_the_confidence() {
+    let without = phases(["", ""]);
+    let (barrier, phaser) = ("barrier.await();", "phaser.arriveAndAwaitAdvance();");
+    assert!(phases([barrier, barrier]) < without);
+    assert!(phases([phaser, phaser]) < without);
+    assert_eq!(phases([barrier, ""]), without);
+    assert_eq!(phases([barrier, phaser]), without);
 }
 
 /// What a person reads.

@@ -1,8 +1,7 @@
 //! The classes of the installed JDKs, read just far enough to know their methods.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use jimage_rs::JImage;
@@ -10,7 +9,7 @@ use jimage_rs::JImage;
 /// The image of one JDK.
 pub(crate) struct Jdk {
     /// The feature release: 17, 25.
-    pub(crate) release: u32,
+    pub(crate) release: u16,
     image: JImage,
     /// Internal name to name of the resource.
     resources: HashMap<String, String>,
@@ -60,30 +59,13 @@ impl Method {
     }
 }
 
-/// Every JDK in JAVA_HOME and /usr/lib/jvm, each once.
+/// Every JDK with an image that can be read.
 pub(crate) fn installed() -> Vec<Jdk> {
-    let mut homes: Vec<PathBuf> =
-        std::env::var_os("JAVA_HOME").map(PathBuf::from).into_iter().collect();
-    if let Ok(list) = std::fs::read_dir("/usr/lib/jvm") {
-        homes.extend(list.flatten().map(|entry| entry.path()));
-    }
-    let mut images = BTreeMap::new();
-    for home in homes {
-        if let Ok(path) = home.join("lib/modules").canonicalize()
-            && let Ok(image) = JImage::open(&path)
-        {
-            images.entry(path).or_insert((release_of(&home), image));
-        }
-    }
-    images.into_values().map(|(release, image)| Jdk::new(release, image)).collect()
-}
-
-/// From the line `JAVA_VERSION="25.0.3"` of the file `release`; 0 if it is not there.
-fn release_of(home: &Path) -> u32 {
-    let text = std::fs::read_to_string(home.join("release")).unwrap_or_default();
-    let version = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
-    let feature = version.and_then(|version| version.split(['.', '"', '-']).next());
-    feature.and_then(|feature| feature.parse().ok()).unwrap_or(0)
+    let jdks = unsnarl_testing::images().into_iter();
+    jdks.filter_map(|jdk| {
+        Some(Jdk::new(jdk.release, JImage::open(jdk.home.join("lib/modules")).ok()?))
+    })
+    .collect()
 }
 
 impl Class {
@@ -94,7 +76,7 @@ impl Class {
 }
 
 impl Jdk {
-    fn new(release: u32, image: JImage) -> Jdk {
+    fn new(release: u16, image: JImage) -> Jdk {
         let mut resources = HashMap::new();
         for name in image.resource_names_iter().flatten() {
             let (module, path) = name.get_full_name();

@@ -31,7 +31,7 @@ fn check_fixtures(jdk: &Jdk, folder: &str, fixtures: &[Fixture]) {
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/callgraph/java/RunAll.java");
     let sources = chosen.iter().map(|fixture| fixture.path.as_path()).chain([driver.as_path()]);
     jdk.compile(sources, classes.path());
-    let path = jdk.class_path(vec![classes.path().to_owned()]);
+    let path = java::class_path(jdk, vec![classes.path().to_owned()]);
     let rewritten = Rewritten::new(jdk, &path);
     let mut command = rewritten.java(jdk, &[classes.path().to_owned()]);
     let output = run(command.arg("RunAll").args(chosen.iter().map(|fixture| &fixture.name)));
@@ -154,7 +154,7 @@ impl Rewritten {
 
     /// A command that runs the rewritten classes, in front of the class path they come from.
     pub(crate) fn java(&self, jdk: &Jdk, class_path: &[PathBuf]) -> std::process::Command {
-        let mut command = jdk.java();
+        let mut command = jdk.command("java");
         let probe = self.folder.path().join("probe");
         command.arg(format!("-Xbootclasspath/a:{}", probe.display()));
         command.arg(format!("-Dunsnarl.executed={}", self.flags().display()));

@@ -171,7 +171,7 @@ pub(crate) fn check(
         let classes = tempfile::tempdir().expect("a temporary folder");
         let chosen: Vec<&Fixture> = fixtures.iter().filter(|f| f.is_for(&jdk)).collect();
         jdk.compile(chosen.iter().map(|fixture| fixture.path.as_path()), classes.path());
-        let path = jdk.class_path(vec![classes.path().to_owned()]);
+        let path = java::class_path(&jdk, vec![classes.path().to_owned()]);
         for fixture in &chosen {
             let mut analysed = Analysed::new(&path, &fixture.name);
             for problem in look(fixture, &mut analysed) {

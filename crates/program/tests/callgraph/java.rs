@@ -1,69 +1,12 @@
-//! The JDKs of the machine.
+//! Programs with the library of a JDK.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+pub(crate) use unsnarl_testing::{Jdk, jdks, report, run};
 
-/// A JDK with a compiler and an image.
-pub(crate) struct Jdk {
-    pub(crate) home: PathBuf,
-    pub(crate) release: u16,
-}
-
-/// Every JDK under `/usr/lib/jvm` and in `JAVA_HOME`.
-pub(crate) fn jdks() -> Vec<Jdk> {
-    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-    let homes: BTreeSet<PathBuf> = installed
-        .map(|entry| entry.path())
-        .chain(named)
-        .filter(|home| home.join("lib/modules").is_file() && home.join("bin/javac").is_file())
-        .map(|home| home.canonicalize().unwrap_or(home))
-        .collect();
-    assert!(!homes.is_empty(), "no JDK found under /usr/lib/jvm or in JAVA_HOME");
-    homes.into_iter().map(|home| Jdk { release: release(&home), home }).collect()
-}
-
-fn release(home: &Path) -> u16 {
-    let text = std::fs::read_to_string(home.join("release")).expect("the file `release`");
-    let line = text.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
-    let version = line.expect("a version").split(['.', '"', '-']).next();
-    version.and_then(|number| number.parse().ok()).expect("a number")
-}
-
-impl Jdk {
-    /// Compiles sources, with line numbers and nothing else.
-    pub(crate) fn compile<'s>(&self, sources: impl IntoIterator<Item = &'s Path>, to: &Path) {
-        let mut command = Command::new(self.home.join("bin/javac"));
-        command.args(["-nowarn", "-Xlint:none", "-proc:none", "-g:lines,source", "-d"]).arg(to);
-        run(command.args(sources));
-    }
-
-    /// A command that starts the JVM.
-    pub(crate) fn java(&self) -> Command {
-        Command::new(self.home.join("bin/java"))
-    }
-
-    /// The class path of a program with the library of this JDK.
-    pub(crate) fn class_path(&self, inputs: Vec<PathBuf>) -> ClassPath {
-        let jdk = JdkChoice::Home(self.home.clone());
-        ClassPath::open(&Options { inputs, class_path: Vec::new(), jdk, release: None })
-    }
-}
-
-/// Runs a command that must succeed.
-pub(crate) fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{text}{errors}");
-    text
-}
-
-/// Shows figures to whoever runs the tests.
-#[expect(clippy::print_stderr, reason = "this is a test")]
-pub(crate) fn report(line: &str) {
-    eprintln!("{line}");
+/// The class path of a program with the library of a JDK.
+pub(crate) fn class_path(jdk: &Jdk, inputs: Vec<PathBuf>) -> ClassPath {
+    let jdk = JdkChoice::Home(jdk.home.clone());
+    ClassPath::open(&Options { inputs, class_path: Vec::new(), jdk, release: None })
 }

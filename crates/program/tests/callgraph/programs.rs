@@ -43,7 +43,7 @@ fn check(sample: &Sample) {
     }
     let jdk = &java::jdks()[0];
     let jars: Vec<PathBuf> = sample.jars.iter().map(PathBuf::from).collect();
-    let path = jdk.class_path(jars.clone());
+    let path = java::class_path(jdk, jars.clone());
     let rewritten = Rewritten::new(jdk, &path);
     let all: Vec<PathBuf> =
         jars.into_iter().chain(sample.libraries.iter().map(PathBuf::from)).collect();

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use unsnarl_entity::EntityId;
 use unsnarl_program::path::{ClassPath, JdkChoice, Options, Severity};
 use unsnarl_program::{MethodId, Origin, Program, check};
+use unsnarl_testing::report;
 
 /// What was seen, and what is wrong.
 #[derive(Default, Debug)]
@@ -27,18 +28,7 @@ struct Summary {
 
 #[test]
 fn every_class_of_the_images_is_lowered() {
-    let mut homes: Vec<PathBuf> = std::fs::read_dir("/usr/lib/jvm")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .chain(std::env::var_os("JAVA_HOME").map(PathBuf::from))
-        .filter(|home| home.join("lib/modules").is_file())
-        .map(|home| home.canonicalize().unwrap_or(home))
-        .collect();
-    homes.sort();
-    homes.dedup();
-    assert!(!homes.is_empty(), "no JDK found under /usr/lib/jvm or in JAVA_HOME");
+    let homes: Vec<PathBuf> = unsnarl_testing::images().into_iter().map(|jdk| jdk.home).collect();
     std::thread::scope(|scope| {
         for home in &homes {
             scope.spawn(move || {
@@ -157,10 +147,4 @@ impl Summary {
         }
         self.problems.push(text);
     }
-}
-
-/// Shows figures to whoever runs the tests.
-#[expect(clippy::print_stderr, reason = "this is a test")]
-fn report(line: &str) {
-    eprintln!("{line}");
 }

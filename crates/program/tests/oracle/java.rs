@@ -1,11 +1,11 @@
 //! The compilers and JVMs of the machine, and the comparison of a JVM with the interpreter.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use unsnarl_program::path::{ClassPath, JdkChoice, Options};
 use unsnarl_program::{Program, check};
+pub(crate) use unsnarl_testing::{jdks, report, run};
 
 use crate::interpreter::{Machine, Value};
 
@@ -26,31 +26,17 @@ enum Kind {
     Eclipse,
 }
 
-/// Every JDK under `/usr/lib/jvm` and in `JAVA_HOME`.
-pub(crate) fn jdks() -> Vec<PathBuf> {
-    let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-    let homes: BTreeSet<PathBuf> = installed
-        .map(|entry| entry.path())
-        .chain(named)
-        .filter(|home| home.join("lib/modules").is_file() && home.join("bin/javac").is_file())
-        .map(|home| home.canonicalize().unwrap_or(home))
-        .collect();
-    assert!(!homes.is_empty(), "no JDK found under /usr/lib/jvm or in JAVA_HOME");
-    homes.into_iter().collect()
-}
-
 /// Each `javac` for its own release and for Java 8, and Eclipse's compiler, if it is installed, for
 /// one old enough for subroutines and one that it masters.
 pub(crate) fn compilers() -> Vec<Compiler> {
     let mut compilers = Vec::new();
     for jdk in jdks() {
-        for release in [8, own_release(&jdk)] {
-            compilers.push(Compiler { jdk: jdk.clone(), kind: Kind::Javac, release });
+        for release in [8, jdk.release] {
+            compilers.push(Compiler { jdk: jdk.home.clone(), kind: Kind::Javac, release });
         }
     }
     if Path::new(ECLIPSE).is_file() {
-        let jdk = jdks().remove(0);
+        let jdk = jdks().remove(0).home;
         for release in [4, 11] {
             compilers.push(Compiler { jdk: jdk.clone(), kind: Kind::Eclipse, release });
         }
@@ -58,13 +44,6 @@ pub(crate) fn compilers() -> Vec<Compiler> {
         report(&format!("skipped: {ECLIPSE} is not installed (libeclipse-jdt-core-java)"));
     }
     compilers
-}
-
-fn own_release(jdk: &Path) -> u16 {
-    let release = std::fs::read_to_string(jdk.join("release")).expect("the file `release`");
-    let line = release.lines().find_map(|line| line.strip_prefix("JAVA_VERSION=\""));
-    let version = line.expect("a version").split(['.', '"', '-']).next();
-    version.and_then(|number| number.parse().ok()).expect("a number")
 }
 
 impl Compiler {
@@ -169,18 +148,4 @@ fn on_a_large_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         let thread = builder.spawn_scoped(scope, work).expect("a thread");
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}\n{text}{errors}");
-    text
-}
-
-/// Shows figures to whoever runs the tests.
-#[expect(clippy::print_stderr, reason = "this is a test")]
-pub(crate) fn report(line: &str) {
-    eprintln!("{line}");
 }

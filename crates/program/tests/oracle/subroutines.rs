@@ -42,8 +42,8 @@ fn subroutines_run_alike() {
     std::fs::write(folder.path().join("Old.class"), bytes).expect("a writable folder");
     let methods: Vec<String> = METHODS.iter().map(|(name, _)| format!("Old.{name}")).collect();
     for jdk in java::jdks() {
-        let name = format!("by hand, {}", jdk.display());
-        java::compare(&jdk, &name, folder.path(), &methods, SEEDS);
+        let name = format!("by hand, {}", jdk.home.display());
+        java::compare(&jdk.home, &name, folder.path(), &methods, SEEDS);
     }
 }
 

@@ -12,18 +12,7 @@ use crate::image::{open, small};
 
 /// Every JDK of this machine, once.
 fn jdks() -> Vec<PathBuf> {
-    let installed = fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
-    let named = std::env::var_os("JAVA_HOME").map(PathBuf::from);
-    let mut homes: Vec<_> = installed
-        .map(|entry| entry.path())
-        .chain(named)
-        .filter(|home| home.join("lib/modules").is_file())
-        .filter_map(|home| home.canonicalize().ok())
-        .collect();
-    homes.sort();
-    homes.dedup();
-    assert!(!homes.is_empty(), "no JDK in /usr/lib/jvm nor in JAVA_HOME: install one");
-    homes
+    unsnarl_testing::images().into_iter().map(|jdk| jdk.home).collect()
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! Small Java programs, compiled by javac, and what the symbolic execution must say about them.
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_program::callgraph::{Entries, EntryPoints};
@@ -10,8 +7,6 @@ use unsnarl_program::path::{ClassPath, JdkChoice, Options};
 use unsnarl_symbolic::{
     AccessKind, Accessed, CommonGuard, EventId, Execution, Order, Settings, Sharing,
 };
-
-const JDK: &str = "/usr/lib/jvm/java-17-openjdk-amd64";
 
 /// A verdict on two accesses to one variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,11 +49,13 @@ impl Case {
 #[test]
 fn programs() {
     let chosen = std::env::var("CASE").unwrap_or_default();
-    let cases = [races::cases(), locks::cases(), order::cases()].into_iter().flatten();
+    let cases = [races::cases(), locks::cases(), order::cases(), joins::cases()];
+    let cases = cases.into_iter().flatten();
     let cases: Vec<Case> = cases.filter(|case| case.name.contains(&chosen)).collect();
     let sources = tempfile::tempdir().expect("a temporary folder");
     let classes = tempfile::tempdir().expect("a temporary folder");
-    let mut command = Command::new(format!("{JDK}/bin/javac"));
+    let jdk = unsnarl_testing::jdk();
+    let mut command = jdk.command("javac");
     command.args(["-nowarn", "-Xlint:none", "-proc:none", "-g", "-d"]).arg(classes.path());
     for case in &cases {
         let folder = sources.path().join(case.name);
@@ -67,12 +64,11 @@ fn programs() {
         std::fs::write(&file, format!("package {};{}", case.name, case.source)).expect("a file");
         command.arg(&file);
     }
-    let output = command.output().expect("javac");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    unsnarl_testing::run(&mut command);
     let path = ClassPath::open(&Options {
         inputs: vec![classes.path().to_owned()],
         class_path: Vec::new(),
-        jdk: JdkChoice::Home(PathBuf::from(JDK)),
+        jdk: JdkChoice::Home(jdk.home),
         release: None,
     });
     let models = Models::builtin();
@@ -215,6 +211,7 @@ impl Analysed<'_, '_> {
     }
 }
 
+mod joins;
 mod locks;
 mod order;
 mod races;

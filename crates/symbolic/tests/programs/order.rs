@@ -26,7 +26,7 @@ fn is_safe(name: &'static str, members: &str, main: &str, variable: &'static str
     Case::new(name, program(members, main), move |a| a.is_safe(variable)).about(variable)
 }
 
-fn is_safe_by(
+pub(crate) fn is_safe_by(
     name: &'static str,
     members: &str,
     main: &str,
@@ -39,12 +39,22 @@ fn is_safe_by(
     .about(variable)
 }
 
-fn is_unsafe(name: &'static str, members: &str, main: &str, variable: &'static str) -> Case {
+pub(crate) fn is_unsafe(
+    name: &'static str,
+    members: &str,
+    main: &str,
+    variable: &'static str,
+) -> Case {
     Case::new(name, program(members, main), move |a| !a.is_safe(variable)).about(variable)
 }
 
+/// Objects that are handed over before they are complete, with a flag that says when they are.
+const NODES: &str = "static class Node { int v; volatile boolean ready; }
+         static final ConcurrentLinkedQueue<Node> q = new ConcurrentLinkedQueue<>();";
+const PRODUCER: &str = "static class Node { int v; volatile boolean ready; }
+         static final ConcurrentLinkedQueue<Node> q = new ConcurrentLinkedQueue<>();
+         static void produce() { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; } }";
 const JOIN: Order = Order::Join { is_assumed: false };
-const LOOP_JOIN: Order = Order::Join { is_assumed: true };
 
 pub(crate) fn cases() -> Vec<Case> {
     vec![
@@ -56,7 +66,7 @@ pub(crate) fn cases() -> Vec<Case> {
          for (int i = 0; i < 4; i++) t[i].join();
          System.out.println(x);",
         "x",
-        LOOP_JOIN,
+        JOIN,
         ),
         is_safe_by(
             "joined_in_a_loop_over_a_list",
@@ -66,7 +76,7 @@ pub(crate) fn cases() -> Vec<Case> {
          for (Thread w : t) w.join();
          System.out.println(x);",
         "x",
-        LOOP_JOIN,
+        JOIN,
         ),
         is_unsafe(
             "read_in_the_loop_that_joins",
@@ -153,7 +163,7 @@ pub(crate) fn cases() -> Vec<Case> {
          for (Future<?> f : fs) f.get();
          System.out.println(x);",
         "x",
-        LOOP_JOIN,
+        JOIN,
         ),
         is_safe_by(
             "single_thread_executor",
@@ -206,6 +216,65 @@ pub(crate) fn cases() -> Vec<Case> {
         "Box b = new Box(); new Thread(() -> b.get()).start(); b.put();",
         "v",
         Order::Signal,
+        ),
+        is_safe_by(
+            "flag_of_each_worker",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { v = 1; done = true; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (W w : ws) if (w.done) System.out.println(w.v);",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_each_worker_too_early",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { done = true; v = 1; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (W w : ws) if (w.done) System.out.println(w.v);",
+        "v",
+        ),
+        is_unsafe(
+            "flag_of_another_worker",
+            "static class W extends Thread { int v; volatile boolean done; public void run() { v = 1; done = true; } }",
+        "W[] ws = new W[3]; for (int i = 0; i < 3; i++) { ws[i] = new W(); ws[i].start(); }
+         for (int i = 1; i < 3; i++) { W w = ws[i]; W o = ws[i - 1]; if (o.done) System.out.println(w.v); }",
+        "v",
+        ),
+        is_safe_by(
+            "flag_of_each_node",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; } }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_each_node_too_early",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { for (int k = 0; k < 2; k++) { Node n = new Node(); q.add(n); n.ready = true; n.v = 1; } }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        ),
+        is_safe_by(
+            "flag_of_each_node_of_two_threads",
+            PRODUCER,
+        "new Thread(() -> produce()).start(); for (int i = 0; i < 2; i++) new Thread(() -> produce()).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
+        Order::Signal,
+        ),
+        is_unsafe(
+            "flag_of_another_node_of_two_threads",
+            PRODUCER,
+        "new Thread(() -> produce()).start(); for (int i = 0; i < 2; i++) new Thread(() -> produce()).start();
+         Node o = q.peek(); for (int i = 0; i < 3; i++) { Node n = q.poll(); if (n != null && o.ready) System.out.println(n.v); }",
+        "v",
+        ),
+        is_unsafe(
+            "flag_that_others_set_too",
+            NODES,
+        "for (int i = 0; i < 3; i++) new Thread(() -> { Node n = new Node(); q.add(n); n.v = 1; n.ready = true; Node o = q.peek(); if (o != null) o.ready = true; }).start();
+         for (int i = 0; i < 3; i++) { Node n = q.peek(); if (n != null && n.ready) System.out.println(n.v); }",
+        "v",
         ),
         is_safe_by(
             "flag_behind_a_method",

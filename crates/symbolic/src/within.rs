@@ -1,0 +1,97 @@
+//! What may happen while a method runs, by what it does itself and by its calls: the threads it may start
+//! and the signals it may send.
+//!
+//! Both only ever grow along an execution, so that the order of statements does not matter to a caller.
+//! Known beforehand, they need not be carried from callees to callers until nothing changes any more,
+//! which is most of the work where many methods call each other.
+
+use smallvec::SmallVec;
+use unsnarl_entity::{SecondaryMap, UniqueMap};
+use unsnarl_program::heap::{Heap, InstanceId, OriginId};
+
+use crate::signals::Signals;
+use crate::state::{Channel, ChannelId, unite};
+use crate::threads::{Threads, is_followed};
+
+/// What may happen while a method runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Doings {
+    /// The threads that may be started; sorted.
+    pub(crate) started: SmallVec<[OriginId; 4]>,
+    /// The channels in which something may be sent; sorted.
+    pub(crate) sent: SmallVec<[ChannelId; 2]>,
+}
+
+impl Doings {
+    fn add(&mut self, other: &Self) -> bool {
+        let starts_more = unite(&mut self.started, &other.started);
+        let sends_more = unite(&mut self.sent, &other.sent);
+        starts_more || sends_more
+    }
+}
+
+/// What may happen while the methods of a program run.
+#[derive(Debug, Default)]
+pub(crate) struct Within {
+    methods: SecondaryMap<InstanceId, Doings>,
+    threads: SecondaryMap<OriginId, Doings>,
+}
+
+impl Within {
+    pub(crate) fn new(
+        heap: &Heap<'_>,
+        threads: &Threads,
+        signals: &Signals,
+        channels: &mut UniqueMap<ChannelId, Channel>,
+    ) -> Self {
+        let mut within = Self::default();
+        let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
+        let mut open = Vec::new();
+        for (&(instance, _), started) in &threads.started_at {
+            unite(&mut within.methods[instance].started, started);
+        }
+        for id in heap.instances.keys() {
+            for call in heap.calls_of(id) {
+                if is_followed(heap, id, call.callee, call.kind) {
+                    callers[call.callee].push(id);
+                }
+            }
+            for channel in signals.sent_in(id) {
+                let channel = channels.intern(channel);
+                unite(&mut within.methods[id].sent, &[channel]);
+            }
+            if within.methods[id] != Doings::default() {
+                open.push(id);
+            }
+        }
+        while let Some(id) = open.pop() {
+            let doings = within.methods[id].clone();
+            for &caller in &callers[id] {
+                if within.methods[caller].add(&doings) {
+                    open.push(caller);
+                }
+            }
+        }
+        for (thread, origin) in heap.origins.iter() {
+            for &entry in &origin.entries {
+                let doings = within.methods[entry].clone();
+                within.threads[thread].add(&doings);
+            }
+        }
+        within
+    }
+
+    /// What may happen while a method runs.
+    pub(crate) fn method(&self, instance: InstanceId) -> &Doings {
+        &self.methods[instance]
+    }
+
+    /// What the threads that run a method may do at any time.
+    pub(crate) fn threads_of(&self, heap: &Heap<'_>, instance: InstanceId) -> Doings {
+        let mut doings = Doings::default();
+        for &thread in heap.threads_of(instance) {
+            doings.add(&self.threads[thread]);
+        }
+        doings
+    }
+}
