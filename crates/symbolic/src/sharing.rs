@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, MethodModel, Place};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
@@ -141,7 +141,9 @@ impl SharingFacts {
                 | Operation::ArrayLoad { .. }
                 | Operation::Catch(_) => true,
                 Operation::Invoke { .. } | Operation::InvokeDynamic { .. } => {
-                    !heap.models_at(id, statement).is_empty()
+                    // Its own thread object is what a thread runs on.
+                    let mut models = heap.models_at(id, statement).iter();
+                    models.any(|call| !returns_thread(call.model))
                 }
                 _ => false,
             };
@@ -295,4 +297,9 @@ impl SharingFacts {
                 })
             })
     }
+}
+
+/// Whether a method returns the thread object of who calls it.
+fn returns_thread(model: &MethodModel) -> bool {
+    matches!(model.effects[..], [Effect::Return(Place::Thread)])
 }
