@@ -249,7 +249,7 @@ impl<'m> Executor<'_, 'm> {
         for &thread in &threads {
             if self.is_final {
                 self.note_start(thread, state);
-                if !self.is_private_start(frame, id, call, thread, state) {
+                if !self.is_private_start(thread, state) {
                     self.seen_receivers.insert(thread);
                 }
             }
@@ -299,30 +299,12 @@ impl<'m> Executor<'_, 'm> {
         state.last_started.sort_unstable();
     }
 
-    /// Whether the object on which a thread is started belongs to that thread alone: a thread object
-    /// can be started only once, and anything else must not have been seen by anybody.
-    fn is_private_start(
-        &self,
-        frame: &Frame,
-        id: StatementId,
-        call: ModelCall<'m>,
-        thread: OriginId,
-        state: &State,
-    ) -> bool {
-        let origin = &self.heap.origins[thread];
-        let Some(receiver) = origin.receiver else { return false };
-        if let Some(Effect::Start { call: started, kind, groups, .. }) =
-            origin.start.map(|start| start.effect)
-            && matches!(kind, StartKind::Thread | StartKind::VirtualThread)
-            && groups.contains(&started.receiver)
-        {
-            let place = &started.receiver;
-            let threads = self.heap.resolve(self.program, frame.instance, id, call, place);
-            if threads.contains(&receiver) {
-                return true;
-            }
-        }
-        state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
+    /// Whether the object on which a thread is started belongs to that thread alone: it has no other
+    /// thread, or it has not been seen by anybody.
+    fn is_private_start(&self, thread: OriginId, state: &State) -> bool {
+        let Some(receiver) = self.heap.origins[thread].receiver else { return false };
+        self.threads.only_of_receiver.contains(thread)
+            || state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
     }
 
     /// Waits for what was started in a group.

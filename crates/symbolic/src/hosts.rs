@@ -31,7 +31,31 @@ pub(crate) struct Hosts {
 struct Stores<'h, 'm> {
     heap: &'h Heap<'m>,
     methods: &'h Methods,
-    callers: SecondaryMap<InstanceId, Vec<(InstanceId, StatementId)>>,
+    callers: Callers,
+}
+
+/// The calls that lead to a method, with who makes them.
+pub(crate) type Callers = SecondaryMap<InstanceId, Vec<(InstanceId, StatementId)>>;
+
+/// Who calls whom, backwards. Nobody knows the arguments of callbacks: what is called back has no callers.
+pub(crate) fn plain_callers(heap: &Heap<'_>) -> Callers {
+    let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
+    for id in heap.instances.keys() {
+        for call in heap.calls_of(id) {
+            if is_followed(heap, id, call.callee, call.kind) {
+                let statement = call.statement;
+                let is_plain = call.kind == EdgeKind::Call;
+                callers[call.callee].push((id, statement, is_plain));
+            }
+        }
+    }
+    let mut plain: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
+    for (id, callers) in callers.iter() {
+        if callers.iter().all(|&(.., is_plain)| is_plain) {
+            plain[id] = callers.iter().map(|&(id, statement, _)| (id, statement)).collect();
+        }
+    }
+    plain
 }
 
 impl Hosts {
@@ -40,24 +64,7 @@ impl Hosts {
         if !heap.widened.is_empty() {
             return Self::default();
         }
-        let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
-        for id in heap.instances.keys() {
-            for call in heap.calls_of(id) {
-                if is_followed(heap, id, call.callee, call.kind) {
-                    let statement = call.statement;
-                    let is_plain = call.kind == EdgeKind::Call;
-                    callers[call.callee].push((id, statement, is_plain));
-                }
-            }
-        }
-        let mut plain: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
-        for (id, callers) in callers.iter() {
-            // Nobody knows the arguments of callbacks.
-            if callers.iter().all(|&(.., is_plain)| is_plain) {
-                plain[id] = callers.iter().map(|&(id, statement, _)| (id, statement)).collect();
-            }
-        }
-        let stores = Stores { heap, methods, callers: plain };
+        let stores = Stores { heap, methods, callers: plain_callers(heap) };
         let mut hosts = Self::default();
         for (id, instance) in heap.instances.iter() {
             if let Some(facts) = methods.get(instance.method) {

@@ -18,6 +18,7 @@ mod path;
 mod sharing;
 mod signals;
 mod state;
+mod tasks;
 mod threads;
 mod transfer;
 mod views;

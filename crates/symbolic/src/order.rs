@@ -222,8 +222,21 @@ impl Execution<'_> {
 
     /// Whether both accesses are by the thread that the object belongs to.
     fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
+        let is_own = |event: &Event| self.confined.contains(&(event.thread, object));
         self.sharing(object) == Sharing::ThreadSpecific
-            || one.thread == other.thread && self.confined.contains(&(one.thread, object))
+            || is_own(one) && is_own(other) && self.have_one_thread(one.thread, other.thread)
+    }
+
+    /// Whether what belongs to instances of two threads has one of them only: they are the same, or both
+    /// are the only one of the same object.
+    fn have_one_thread(&self, one: OriginId, other: OriginId) -> bool {
+        let receiver = |thread: OriginId| self.heap.origins[thread].receiver;
+        let is_only = |thread: OriginId| self.threads.only_of_receiver.contains(thread);
+        one == other
+            || receiver(one).is_some()
+                && receiver(one) == receiver(other)
+                && is_only(one)
+                && is_only(other)
     }
 
     pub(crate) fn find_common_guard(
