@@ -5,11 +5,11 @@
 //! is not related to the host by a path, so that the host's lock does not count for it.
 
 use rustc_hash::FxHashSet;
-use unsnarl_entity::SecondaryMap;
+use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_models::{Effect, Place};
-use unsnarl_program::FieldId;
 use unsnarl_program::body::{BlockId, Constant, InvokeKind, Operation, StatementId, Value};
-use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId};
+use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId, Variable};
+use unsnarl_program::{FieldId, Program};
 
 use crate::event::PathStep;
 use crate::method::{MethodFacts, Methods};
@@ -25,6 +25,10 @@ pub(crate) struct Hosts {
     /// Stored into the field in a way that does not tell its host.
     foreign: FxHashSet<(FieldId, ObjectId)>,
     foreign_fields: FxHashSet<FieldId>,
+    /// Stored into an array in a way that does not tell which.
+    foreign_elements: EntitySet<ObjectId>,
+    /// The name of the elements of arrays.
+    element: Option<Variable>,
 }
 
 /// Who calls whom, backwards.
@@ -59,29 +63,76 @@ pub(crate) fn plain_callers(heap: &Heap<'_>) -> Callers {
 }
 
 impl Hosts {
-    pub(crate) fn new(heap: &Heap<'_>, methods: &Methods) -> Self {
+    pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
         // Where objects are told apart only roughly, none of them has one host.
         if !heap.widened.is_empty() {
             return Self::default();
         }
         let stores = Stores { heap, methods, callers: plain_callers(heap) };
-        let mut hosts = Self::default();
+        let element = program.names.find_symbol(b"[]").map(Variable::Slot);
+        let mut hosts = Self { element, ..Self::default() };
         for (id, instance) in heap.instances.iter() {
             if let Some(facts) = methods.get(instance.method) {
-                hosts.collect(&stores, facts, id);
+                hosts.collect(program, &stores, facts, id);
             }
         }
         hosts
     }
 
-    fn collect(&mut self, stores: &Stores<'_, '_>, facts: &MethodFacts, id: InstanceId) {
+    fn collect(
+        &mut self,
+        program: &Program<'_>,
+        stores: &Stores<'_, '_>,
+        facts: &MethodFacts,
+        id: InstanceId,
+    ) {
         for (statement, data) in facts.body.statements.iter() {
-            let Operation::PutField { value, .. } = data.operation else { continue };
-            let Some(field) = facts.field(statement) else { continue };
+            let value = match data.operation {
+                Operation::PutField { value, .. } | Operation::ArrayStore { value, .. } => value,
+                Operation::Invoke { .. } => {
+                    self.collect_moved(program, stores.heap, id, statement);
+                    continue;
+                }
+                _ => continue,
+            };
             let objects = stores.heap.points_to(id, value);
-            if !objects.is_empty() && !stores.is_made(id, value, Some(statement), 0) {
-                self.foreign.extend(objects.iter().map(|&object| (field, object)));
-                self.foreign_fields.insert(field);
+            if objects.is_empty() || stores.is_made(id, value, Some(statement), 0) {
+                continue;
+            }
+            match data.operation {
+                Operation::ArrayStore { .. } => {
+                    self.foreign_elements.extend(objects.iter().copied());
+                }
+                _ => {
+                    let Some(field) = facts.field(statement) else { continue };
+                    self.foreign.extend(objects.iter().map(|&object| (field, object)));
+                    self.foreign_fields.insert(field);
+                }
+            }
+        }
+    }
+
+    /// What a library puts into arrays may be in others as well.
+    fn collect_moved(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        id: InstanceId,
+        statement: StatementId,
+    ) {
+        for &call in heap.models_at(id, statement) {
+            for effect in &call.model.effects {
+                let moved = match effect {
+                    Effect::Flow { from, to: Place::Element(_) } => {
+                        heap.resolve(program, id, statement, call, from)
+                    }
+                    Effect::Copy { from, .. } => {
+                        let elements = Place::Element(Box::new(from.clone()));
+                        heap.resolve(program, id, statement, call, &elements)
+                    }
+                    _ => continue,
+                };
+                self.foreign_elements.extend(moved);
             }
         }
     }
@@ -89,16 +140,19 @@ impl Hosts {
     /// Whether an object that is reached by these steps has one host.
     pub(crate) fn is_hosted(&self, object: ObjectId, steps: &[PathStep]) -> bool {
         let Some((PathStep::Field(last), others)) = steps.split_last() else { return false };
-        self.is_hosted_in(object, *last)
+        self.is_hosted_in(object, Variable::Field(*last))
             && others.iter().all(|step| match step {
                 PathStep::Field(field) => !self.foreign_fields.contains(field),
                 PathStep::Slot(_) => false,
             })
     }
 
-    /// Whether an object that is found in this field is in the field of one host only.
-    pub(crate) fn is_hosted_in(&self, object: ObjectId, field: FieldId) -> bool {
-        !self.foreign.contains(&(field, object))
+    /// Whether an object that is found in this variable is in that of one host only.
+    pub(crate) fn is_hosted_in(&self, object: ObjectId, variable: Variable) -> bool {
+        match variable {
+            Variable::Field(field) => !self.foreign.contains(&(field, object)),
+            slot => self.element == Some(slot) && !self.foreign_elements.contains(object),
+        }
     }
 }
 

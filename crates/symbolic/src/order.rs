@@ -227,16 +227,19 @@ impl Execution<'_> {
             || is_own(one) && is_own(other) && self.have_one_thread(one.thread, other.thread)
     }
 
-    /// Whether what belongs to instances of two threads has one of them only: they are the same, or both
-    /// are the only one of the same object.
+    /// Whether nothing can belong to an instance of each of two threads, but for one and the same: the
+    /// objects that they run on are not part of each other, or have one thread only.
     fn have_one_thread(&self, one: OriginId, other: OriginId) -> bool {
-        let receiver = |thread: OriginId| self.heap.origins[thread].receiver;
-        let is_only = |thread: OriginId| self.threads.only_of_receiver.contains(thread);
-        one == other
-            || receiver(one).is_some()
-                && receiver(one) == receiver(other)
-                && is_only(one)
-                && is_only(other)
+        if one == other {
+            return true;
+        }
+        let receivers = [one, other].map(|thread| self.heap.origins[thread].receiver);
+        let [Some(first), Some(second)] = receivers else { return false };
+        if first == second {
+            let only = &self.threads.only_of_receiver;
+            return only.contains(one) && only.contains(other);
+        }
+        !self.confined.contains(&(one, second)) && !self.confined.contains(&(other, first))
     }
 
     pub(crate) fn find_common_guard(

@@ -97,6 +97,11 @@ impl SharingFacts {
         self.private.contains(object)
     }
 
+    /// Whether a thread accesses an object or hands it to a library method.
+    pub(crate) fn is_touched_by(&self, object: ObjectId, thread: OriginId) -> bool {
+        self.touched[object].contains(&thread)
+    }
+
     /// Who accesses what, and who loads what.
     fn collect(
         &mut self,
