@@ -98,7 +98,7 @@ impl<'m> Executor<'_, 'm> {
                 && let Effect::Start { groups, .. } = start.effect
                 && groups.contains(group)
             {
-                state.add_joined(Joined { thread, is_assumed: false });
+                state.add_joined(self.joined(frame, thread, false, state));
             }
         }
     }
@@ -323,7 +323,7 @@ impl<'m> Executor<'_, 'm> {
                 .as_ref()
                 .is_some_and(|path| state.last_started.contains(&(path.clone(), thread)));
             if is_last || self.joins_all(thread, &objects) {
-                state.add_joined(Joined { thread, is_assumed: false });
+                state.add_joined(self.joined(frame, thread, false, state));
             } else {
                 unite(&mut state.joined_some, &[thread]);
             }
@@ -334,6 +334,28 @@ impl<'m> Executor<'_, 'm> {
                 }
             }
         }
+    }
+
+    /// All instances of a thread have ended.
+    pub(crate) fn joined(
+        &self,
+        frame: &Frame,
+        thread: OriginId,
+        is_assumed: bool,
+        state: &State,
+    ) -> Joined {
+        let own = self.heap.instances[frame.instance].origin;
+        let starters = self.threads.starters(self.heap, thread);
+        let has_ended = |&starter: &OriginId| {
+            let only_own = || self.threads.starters(self.heap, starter) == [own];
+            let mut joined = state.joined.iter();
+            starter == own
+                || starter != thread
+                    && joined.any(|joined| {
+                        joined.thread == starter && (joined.is_after_starters || only_own())
+                    })
+        };
+        Joined { thread, is_assumed, is_after_starters: starters.iter().all(has_ended) }
     }
 
     /// Whether a join of one of these objects waits for all instances of a thread.

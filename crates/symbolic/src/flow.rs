@@ -12,7 +12,7 @@ use unsnarl_program::heap::OriginId;
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Joined, State};
+use crate::state::{Fresh, State};
 use crate::transfer::Test;
 
 /// The states at the beginnings of blocks, and at the end.
@@ -189,7 +189,7 @@ impl Executor<'_, '_> {
             if leaves && (found.header == from || found.latches.contains(&from)) {
                 for &thread in joins {
                     if self.threads.join_sites[thread].len() == 1 {
-                        state.add_joined(Joined { thread, is_assumed: true });
+                        state.add_joined(self.joined(frame, thread, true, state));
                     }
                 }
             }

@@ -151,6 +151,12 @@ impl Execution<'_> {
             if starter != thread {
                 is_assumed |= self.has_ended(joined, own, starter, depth + 1)?;
             }
+            // Or it was waited for when nobody was left to start more.
+            let mut late = joined.iter().filter(|joined| joined.is_after_starters);
+            if let Some(joined) = late.find(|joined| joined.thread == thread) {
+                is_assumed |= joined.is_assumed;
+                continue;
+            }
             let ended = self.ends.get(&starter)?;
             let ended = ended.iter().find(|ended| ended.thread == thread)?;
             is_assumed |= ended.is_assumed;
