@@ -41,7 +41,8 @@ struct Stores<'h, 'm> {
 /// The calls that lead to a method, with who makes them.
 pub(crate) type Callers = SecondaryMap<InstanceId, Vec<(InstanceId, StatementId)>>;
 
-/// Who calls whom, backwards. Nobody knows the arguments of callbacks: what is called back has no callers.
+/// Who calls whom, backwards. Nobody knows the arguments of callbacks and of those that threads begin with:
+/// such methods have no callers here.
 pub(crate) fn plain_callers(heap: &Heap<'_>) -> Callers {
     let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
     for id in heap.instances.keys() {
@@ -53,9 +54,11 @@ pub(crate) fn plain_callers(heap: &Heap<'_>) -> Callers {
             }
         }
     }
+    let entries: EntitySet<InstanceId> =
+        heap.origins.values().flat_map(|origin| origin.entries.iter().copied()).collect();
     let mut plain: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
     for (id, callers) in callers.iter() {
-        if callers.iter().all(|&(.., is_plain)| is_plain) {
+        if !entries.contains(id) && callers.iter().all(|&(.., is_plain)| is_plain) {
             plain[id] = callers.iter().map(|&(id, statement, _)| (id, statement)).collect();
         }
     }

@@ -57,7 +57,8 @@ pub(crate) fn single_tasks(
             false => several.extend(objects),
         }
     }
-    all.iter().filter(|&object| !several.contains(object)).collect()
+    let is_made = |object: ObjectId| heap.objects[object].made.is_some();
+    all.iter().filter(|&object| is_made(object) && !several.contains(object)).collect()
 }
 
 /// Where objects are handed to threads.
