@@ -255,6 +255,38 @@ impl Body {
         successors
     }
 
+    /// The element that a load certainly finds: what the same block stored just before into the same
+    /// array at the same index, with nothing in between by which another thread could be heard.
+    pub fn stored_element(&self, load: StatementId) -> Option<Value> {
+        use unsnarl_entity::EntityId;
+        let Operation::ArrayLoad { array, index } = self.statements[load].operation else {
+            return None;
+        };
+        let is_same = |other: Value| {
+            let constant = |value: Value| match self.definition(value).operation {
+                Operation::Constant(Constant::Int(number)) => Some(number),
+                _ => None,
+            };
+            other == index || constant(index).is_some_and(|number| constant(other) == Some(number))
+        };
+        let before = (0..load.index()).rev().map(StatementId::from_index);
+        for statement in before.map(|id| &self.statements[id]) {
+            match statement.operation {
+                Operation::ArrayStore { array: to, index: at, value } => {
+                    return (to == array && is_same(at)).then_some(value);
+                }
+                Operation::Invoke { .. }
+                | Operation::InvokeDynamic { .. }
+                | Operation::GetField { .. }
+                | Operation::GetStatic { .. }
+                | Operation::MonitorEnter(_) => return None,
+                ref other if other.is_terminator() => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// The statement that defines a value.
     pub fn definition(&self, value: Value) -> &Statement {
         &self.statements[self.values[value].definition]

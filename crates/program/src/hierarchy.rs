@@ -16,8 +16,18 @@ impl Program<'_> {
     /// about either of them that it could be one.
     pub fn may_be(&self, class: ClassId, above: ClassId) -> bool {
         self.is_subclass(class, above)
-            || self.classes()[class].is_incomplete
             || self.classes()[above].is_phantom()
+            || self.classes()[class].is_incomplete && self.may_have_above(class, above)
+    }
+
+    /// Whether what is unknown above a class may lead to another: an unknown interface leads to
+    /// interfaces only, a known superclass is the only one, and nothing is below a final class.
+    fn may_have_above(&self, class: ClassId, above: ClassId) -> bool {
+        let object = self.names.ty(self.names.known.object);
+        let last = self.superclasses(class).last().unwrap_or(class);
+        let is_rooted = Type::Class(self.classes()[last].name) == object;
+        let above = &self.classes()[above];
+        above.is_interface() || !is_rooted && above.access & flags::FINAL == 0
     }
 
     /// The class in which the methods of a type are looked for: arrays have those of `Object`.

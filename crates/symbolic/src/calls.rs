@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
-use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
 
 use crate::access::value_of;
@@ -42,7 +42,8 @@ impl Executor<'_, '_> {
         let models = heap.models_at(frame.instance, id);
         if calls.is_empty() && models.is_empty() {
             // Nobody knows what it does with what it is given.
-            for &argument in arguments {
+            let own = usize::from(self.is_constructor_call(frame, id));
+            for &argument in arguments.iter().skip(own) {
                 self.escape_value(frame, argument, state);
             }
             return true;
@@ -89,6 +90,18 @@ impl Executor<'_, '_> {
             None => {}
         }
         true
+    }
+
+    /// Whether a statement calls a constructor. One that is not looked into is taken not to hand out the
+    /// object that it makes: a library that does has a model that says so.
+    fn is_constructor_call(&self, frame: &Frame, id: StatementId) -> bool {
+        match frame.facts.body.statements[id].operation {
+            Operation::Invoke { method, .. } => {
+                let names = &self.program.names;
+                names.method_ref_data(method).name == names.known.init
+            }
+            _ => false,
+        }
     }
 
     /// The state after a call of one callee.

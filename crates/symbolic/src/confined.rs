@@ -45,7 +45,21 @@ pub(crate) fn confined(
         // does not matter to the thread.
         let outside = heap.objects.keys().filter(|&object| !inside.contains(object));
         let mut open: Vec<ObjectId> = globals.iter().collect();
-        heap.each_set(outside, is_seen, |held| open.extend_from_slice(held));
+        if heap.widened.is_empty() {
+            for holder in outside {
+                let is_used = sharing.is_touched_by(holder, thread);
+                let variables = heap.references_of(holder);
+                for (variable, held) in variables.filter(|&(name, _)| is_seen(holder, name)) {
+                    // What is in another host is another object, if the thread does not take it from
+                    // there.
+                    let is_other =
+                        |object: ObjectId| !is_used && hosts.is_hosted_in(object, variable);
+                    open.extend(held.iter().copied().filter(|&object| !is_other(object)));
+                }
+            }
+        } else {
+            heap.each_set(outside, is_seen, |held| open.extend_from_slice(held));
+        }
         // What was made by somebody else must have been stored into one host only.
         for object in inside.iter() {
             if object == root || is_own(object) {
@@ -59,16 +73,8 @@ pub(crate) fn confined(
         for holder in inside.iter().filter(|&holder| !is_own(holder)) {
             let variables = heap.references_of(holder);
             for (variable, held) in variables.filter(|&(name, _)| is_seen(holder, name)) {
-                let is_hosted = |object: ObjectId| match variable {
-                    Variable::Field(field) => hosts.is_hosted_in(object, field),
-                    Variable::Slot(_) => false,
-                };
-                // What the thread itself makes refers to what the thread itself has.
-                if is_own(holder) {
-                    continue;
-                }
-                let foreign = held.iter().filter(|&&object| !is_own(object));
-                open.extend(foreign.filter(|&&object| !is_hosted(object)));
+                let foreign = held.iter().copied().filter(|&object| !is_own(object));
+                open.extend(foreign.filter(|&object| !hosts.is_hosted_in(object, variable)));
             }
         }
         while let Some(object) = open.pop() {

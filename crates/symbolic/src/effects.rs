@@ -98,7 +98,7 @@ impl<'m> Executor<'_, 'm> {
                 && let Effect::Start { groups, .. } = start.effect
                 && groups.contains(group)
             {
-                state.add_joined(Joined { thread, is_assumed: false });
+                state.add_joined(self.joined(frame, thread, false, state));
             }
         }
     }
@@ -249,7 +249,7 @@ impl<'m> Executor<'_, 'm> {
         for &thread in &threads {
             if self.is_final {
                 self.note_start(thread, state);
-                if !self.is_private_start(frame, id, call, thread, state) {
+                if !self.is_private_start(thread, state) {
                     self.seen_receivers.insert(thread);
                 }
             }
@@ -301,30 +301,12 @@ impl<'m> Executor<'_, 'm> {
         state.last_started.sort_unstable();
     }
 
-    /// Whether the object on which a thread is started belongs to that thread alone: a thread object
-    /// can be started only once, and anything else must not have been seen by anybody.
-    fn is_private_start(
-        &self,
-        frame: &Frame,
-        id: StatementId,
-        call: ModelCall<'m>,
-        thread: OriginId,
-        state: &State,
-    ) -> bool {
-        let origin = &self.heap.origins[thread];
-        let Some(receiver) = origin.receiver else { return false };
-        if let Some(Effect::Start { call: started, kind, groups, .. }) =
-            origin.start.map(|start| start.effect)
-            && matches!(kind, StartKind::Thread | StartKind::VirtualThread)
-            && groups.contains(&started.receiver)
-        {
-            let place = &started.receiver;
-            let threads = self.heap.resolve(self.program, frame.instance, id, call, place);
-            if threads.contains(&receiver) {
-                return true;
-            }
-        }
-        state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
+    /// Whether the object on which a thread is started belongs to that thread alone: it has no other
+    /// thread, or it has not been seen by anybody.
+    fn is_private_start(&self, thread: OriginId, state: &State) -> bool {
+        let Some(receiver) = self.heap.origins[thread].receiver else { return false };
+        self.threads.only_of_receiver.contains(thread)
+            || state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
     }
 
     /// Waits for what was started in a group.
@@ -343,7 +325,7 @@ impl<'m> Executor<'_, 'm> {
                 .as_ref()
                 .is_some_and(|path| state.last_started.contains(&(path.clone(), thread)));
             if is_last || self.joins_all(thread, &objects) {
-                state.add_joined(Joined { thread, is_assumed: false });
+                state.add_joined(self.joined(frame, thread, false, state));
             } else {
                 unite(&mut state.joined_some, &[thread]);
             }
@@ -354,6 +336,28 @@ impl<'m> Executor<'_, 'm> {
                 }
             }
         }
+    }
+
+    /// All instances of a thread have ended.
+    pub(crate) fn joined(
+        &self,
+        frame: &Frame,
+        thread: OriginId,
+        is_assumed: bool,
+        state: &State,
+    ) -> Joined {
+        let own = self.heap.instances[frame.instance].origin;
+        let starters = self.threads.starters(self.heap, thread);
+        let has_ended = |&starter: &OriginId| {
+            let only_own = || self.threads.starters(self.heap, starter) == [own];
+            let mut joined = state.joined.iter();
+            starter == own
+                || starter != thread
+                    && joined.any(|joined| {
+                        joined.thread == starter && (joined.is_after_starters || only_own())
+                    })
+        };
+        Joined { thread, is_assumed, is_after_starters: starters.iter().all(has_ended) }
     }
 
     /// Whether a join of one of these objects waits for all instances of a thread.

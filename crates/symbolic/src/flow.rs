@@ -14,7 +14,7 @@ use crate::event::{ContextId, Event};
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Joined, State};
+use crate::state::{Fresh, State};
 use crate::transfer::Test;
 
 /// The states at the beginnings of blocks, and at the end.
@@ -211,14 +211,14 @@ impl Executor<'_, '_> {
             let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
             if leaves && found.header == from {
                 for thread in self.gathered.joined_by(frame.instance, number, &state.gathered) {
-                    state.add_joined(Joined { thread, is_assumed: false });
+                    state.add_joined(self.joined(frame, thread, false, state));
                 }
             }
             let Some(joins) = round_joins.get(number) else { continue };
             if leaves && (found.header == from || found.latches.contains(&from)) {
                 for &thread in joins {
                     if self.threads.join_sites[thread].len() == 1 {
-                        state.add_joined(Joined { thread, is_assumed: true });
+                        state.add_joined(self.joined(frame, thread, true, state));
                     }
                 }
             }

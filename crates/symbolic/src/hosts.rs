@@ -4,12 +4,14 @@
 //! The seed asks that a reference never leaves its host. Here it may: an access by a reference that left
 //! is not related to the host by a path, so that the host's lock does not count for it.
 
-use rustc_hash::FxHashSet;
-use unsnarl_entity::SecondaryMap;
+use std::cell::Cell;
+
+use rustc_hash::FxHashMap;
+use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_models::{Effect, Place};
-use unsnarl_program::FieldId;
 use unsnarl_program::body::{BlockId, Constant, InvokeKind, Operation, StatementId, Value};
-use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId};
+use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId, Variable};
+use unsnarl_program::{FieldId, Program};
 
 use crate::event::PathStep;
 use crate::method::{MethodFacts, Methods};
@@ -18,63 +20,124 @@ use crate::threads::is_followed;
 
 /// How many calls are looked through for the place where an object is made.
 const DEPTH: u8 = 6;
+/// How many values are looked at for one store before it is taken to tell nothing.
+const MOST_VALUES: u32 = 1000;
 
 /// Which objects are stored into which fields by whom.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
     /// Stored into the field in a way that does not tell its host.
-    foreign: FxHashSet<(FieldId, ObjectId)>,
-    foreign_fields: FxHashSet<FieldId>,
+    foreign: FxHashMap<FieldId, EntitySet<ObjectId>>,
+    /// Stored into an array in a way that does not tell which.
+    foreign_elements: EntitySet<ObjectId>,
+    /// The name of the elements of arrays.
+    element: Option<Variable>,
 }
 
 /// Who calls whom, backwards.
 struct Stores<'h, 'm> {
     heap: &'h Heap<'m>,
     methods: &'h Methods,
-    callers: SecondaryMap<InstanceId, Vec<(InstanceId, StatementId)>>,
+    callers: Callers,
+    /// How many values may still be looked at for one store.
+    left: Cell<u32>,
+}
+
+/// The calls that lead to a method, with who makes them.
+pub(crate) type Callers = SecondaryMap<InstanceId, Vec<(InstanceId, StatementId)>>;
+
+/// Who calls whom, backwards. Nobody knows the arguments of callbacks and of those that threads begin with:
+/// such methods have no callers here.
+pub(crate) fn plain_callers(heap: &Heap<'_>) -> Callers {
+    let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
+    for id in heap.instances.keys() {
+        for call in heap.calls_of(id) {
+            if is_followed(heap, id, call.callee, call.kind) {
+                let statement = call.statement;
+                let is_plain = call.kind == EdgeKind::Call;
+                callers[call.callee].push((id, statement, is_plain));
+            }
+        }
+    }
+    let entries: EntitySet<InstanceId> =
+        heap.origins.values().flat_map(|origin| origin.entries.iter().copied()).collect();
+    let mut plain: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
+    for (id, callers) in callers.iter() {
+        if !entries.contains(id) && callers.iter().all(|&(.., is_plain)| is_plain) {
+            plain[id] = callers.iter().map(|&(id, statement, _)| (id, statement)).collect();
+        }
+    }
+    plain
 }
 
 impl Hosts {
-    pub(crate) fn new(heap: &Heap<'_>, methods: &Methods) -> Self {
-        // Where objects are told apart only roughly, none of them has one host.
-        if !heap.widened.is_empty() {
-            return Self::default();
-        }
-        let mut callers: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
-        for id in heap.instances.keys() {
-            for call in heap.calls_of(id) {
-                if is_followed(heap, id, call.callee, call.kind) {
-                    let statement = call.statement;
-                    let is_plain = call.kind == EdgeKind::Call;
-                    callers[call.callee].push((id, statement, is_plain));
-                }
-            }
-        }
-        let mut plain: SecondaryMap<InstanceId, Vec<_>> = SecondaryMap::new();
-        for (id, callers) in callers.iter() {
-            // Nobody knows the arguments of callbacks.
-            if callers.iter().all(|&(.., is_plain)| is_plain) {
-                plain[id] = callers.iter().map(|&(id, statement, _)| (id, statement)).collect();
-            }
-        }
-        let stores = Stores { heap, methods, callers: plain };
-        let mut hosts = Self::default();
+    pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
+        let callers = plain_callers(heap);
+        let stores = Stores { heap, methods, callers, left: Cell::new(0) };
+        let element = program.names.find_symbol(b"[]").map(Variable::Slot);
+        let mut hosts = Self { element, ..Self::default() };
         for (id, instance) in heap.instances.iter() {
             if let Some(facts) = methods.get(instance.method) {
-                hosts.collect(&stores, facts, id);
+                hosts.collect(program, &stores, facts, id);
             }
         }
         hosts
     }
 
-    fn collect(&mut self, stores: &Stores<'_, '_>, facts: &MethodFacts, id: InstanceId) {
+    fn collect(
+        &mut self,
+        program: &Program<'_>,
+        stores: &Stores<'_, '_>,
+        facts: &MethodFacts,
+        id: InstanceId,
+    ) {
         for (statement, data) in facts.body.statements.iter() {
-            let Operation::PutField { value, .. } = data.operation else { continue };
-            let Some(field) = facts.field(statement) else { continue };
+            let value = match data.operation {
+                Operation::PutField { value, .. } | Operation::ArrayStore { value, .. } => value,
+                Operation::Invoke { .. } => {
+                    self.collect_moved(program, stores.heap, id, statement);
+                    continue;
+                }
+                _ => continue,
+            };
             let objects = stores.heap.points_to(id, value);
-            if !objects.is_empty() && !stores.is_made(id, value, Some(statement), 0) {
-                self.foreign.extend(objects.iter().map(|&object| (field, object)));
-                self.foreign_fields.insert(field);
+            stores.left.set(MOST_VALUES);
+            if objects.is_empty() || stores.is_made(id, value, Some(statement), 0) {
+                continue;
+            }
+            match data.operation {
+                Operation::ArrayStore { .. } => {
+                    self.foreign_elements.extend(objects.iter().copied());
+                }
+                _ => {
+                    let Some(field) = facts.field(statement) else { continue };
+                    self.foreign.entry(field).or_default().extend(objects.iter().copied());
+                }
+            }
+        }
+    }
+
+    /// What a library puts into arrays may be in others as well.
+    fn collect_moved(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        id: InstanceId,
+        statement: StatementId,
+    ) {
+        for &call in heap.models_at(id, statement) {
+            for effect in &call.model.effects {
+                let moved = match effect {
+                    Effect::Flow { from, to: Place::Element(_) } => {
+                        heap.resolve(program, id, statement, call, from)
+                    }
+                    Effect::Copy { from, .. } => {
+                        let elements = Place::Element(Box::new(from.clone()));
+                        heap.resolve(program, id, statement, call, &elements)
+                    }
+                    _ => continue,
+                };
+                self.foreign_elements.extend(moved);
             }
         }
     }
@@ -82,16 +145,21 @@ impl Hosts {
     /// Whether an object that is reached by these steps has one host.
     pub(crate) fn is_hosted(&self, object: ObjectId, steps: &[PathStep]) -> bool {
         let Some((PathStep::Field(last), others)) = steps.split_last() else { return false };
-        self.is_hosted_in(object, *last)
+        self.is_hosted_in(object, Variable::Field(*last))
             && others.iter().all(|step| match step {
-                PathStep::Field(field) => !self.foreign_fields.contains(field),
+                PathStep::Field(field) => !self.foreign.contains_key(field),
                 PathStep::Slot(_) => false,
             })
     }
 
-    /// Whether an object that is found in this field is in the field of one host only.
-    pub(crate) fn is_hosted_in(&self, object: ObjectId, field: FieldId) -> bool {
-        !self.foreign.contains(&(field, object))
+    /// Whether an object that is found in this variable is in that of one host only.
+    pub(crate) fn is_hosted_in(&self, object: ObjectId, variable: Variable) -> bool {
+        match variable {
+            Variable::Field(field) => {
+                !self.foreign.get(&field).is_some_and(|foreign| foreign.contains(object))
+            }
+            slot => self.element == Some(slot) && !self.foreign_elements.contains(object),
+        }
     }
 }
 
@@ -99,9 +167,10 @@ impl Stores<'_, '_> {
     /// Whether a value is a new object that is stored into one host only, at this statement if it is.
     fn is_made(&self, id: InstanceId, value: Value, at: Option<StatementId>, depth: u8) -> bool {
         let Some(facts) = self.methods.get(self.heap.instances[id].method) else { return false };
-        if depth > DEPTH {
+        if depth > DEPTH || self.left.get() == 0 {
             return false;
         }
+        self.left.set(self.left.get() - 1);
         let value = facts.uncast(value);
         let definition = facts.body.values[value].definition;
         // A value that was made before a loop could be stored into many hosts in the loop.

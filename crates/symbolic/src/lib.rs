@@ -21,6 +21,7 @@ mod sharing;
 mod signals;
 mod state;
 mod sweep;
+mod tasks;
 mod threads;
 mod transfer;
 mod views;
@@ -106,7 +107,7 @@ impl<'m> Execution<'m> {
         let threads = Threads::new(program, &heap, &methods);
         progress("sharing");
         let mut sharing = SharingFacts::new(program, &heap, &methods, &threads);
-        let hosts = Hosts::new(&heap, &methods);
+        let hosts = Hosts::new(program, &heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);

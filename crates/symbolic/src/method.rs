@@ -233,12 +233,20 @@ impl MethodFacts {
         self.captures.get(&lambda).map_or(&[], Vec::as_slice)
     }
 
-    /// The value behind casts.
+    /// The value behind casts, and behind an element that was stored just before.
     pub(crate) fn uncast(&self, mut value: Value) -> Value {
-        while let Operation::Cast { value: inner, .. } = self.body.definition(value).operation {
-            value = inner;
+        loop {
+            let definition = self.body.values[value].definition;
+            let inner = match self.body.statements[definition].operation {
+                Operation::Cast { value: inner, .. } => Some(inner),
+                Operation::ArrayLoad { .. } => self.body.stored_element(definition),
+                _ => None,
+            };
+            match inner {
+                Some(inner) => value = inner,
+                None => return value,
+            }
         }
-        value
     }
 
     /// The fields that are written other than to `this` in a constructor.
@@ -366,7 +374,8 @@ impl MethodFacts {
                     (path.clone(), path)
                 }
                 Operation::ArrayLoad { array, .. } => {
-                    let first = repeated.get(&result).map(|first| strict[first.index()].clone());
+                    let same = body.stored_element(id).or_else(|| repeated.get(&result).copied());
+                    let first = same.map(|first| strict[first.index()].clone());
                     (first, loose[array.index()].step(PathStep::Slot(element)))
                 }
                 _ => (None, None),

@@ -154,6 +154,12 @@ impl Execution<'_> {
             if starter != thread {
                 is_assumed |= self.has_ended(joined, own, starter, depth + 1)?;
             }
+            // Or it was waited for when nobody was left to start more.
+            let mut late = joined.iter().filter(|joined| joined.is_after_starters);
+            if let Some(joined) = late.find(|joined| joined.thread == thread) {
+                is_assumed |= joined.is_assumed;
+                continue;
+            }
             let ended = self.ends.get(&starter)?;
             let ended = ended.iter().find(|ended| ended.thread == thread)?;
             is_assumed |= ended.is_assumed;
@@ -274,8 +280,9 @@ impl Execution<'_> {
     /// Whether both accesses are by the thread that the object belongs to. If two methods access an object
     /// that each has made itself, and it is the same object, they are one and the same call.
     fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
+        let is_own = |event: &Event| self.confined.contains(&(event.thread, object));
         self.sharing(object) == Sharing::ThreadSpecific
-            || one.thread == other.thread && self.confined.contains(&(one.thread, object))
+            || is_own(one) && is_own(other) && self.have_one_thread(one.thread, other.thread)
             || self.maker(one).is_some() && self.maker(other).is_some()
     }
 
@@ -289,6 +296,21 @@ impl Execution<'_> {
         };
         let made = facts.body.values[facts.uncast(object)].definition;
         matches!(facts.body.statements[made].operation, Operation::New(_)).then_some(made)
+    }
+
+    /// Whether nothing can belong to an instance of each of two threads, but for one and the same: the
+    /// objects that they run on are not part of each other, or have one thread only.
+    fn have_one_thread(&self, one: OriginId, other: OriginId) -> bool {
+        if one == other {
+            return true;
+        }
+        let receivers = [one, other].map(|thread| self.heap.origins[thread].receiver);
+        let [Some(first), Some(second)] = receivers else { return false };
+        if first == second {
+            let only = &self.threads.only_of_receiver;
+            return only.contains(one) && only.contains(other);
+        }
+        !self.confined.contains(&(one, second)) && !self.confined.contains(&(other, first))
     }
 
     pub(crate) fn find_common_guard(

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, MethodModel, Place};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable};
@@ -93,6 +93,11 @@ impl SharingFacts {
     /// Whether a thread obtains a reference to an object other than by a call or by making it.
     pub(crate) fn is_loaded(&self, thread: OriginId, object: ObjectId) -> bool {
         self.loaded[thread].contains(object)
+    }
+
+    /// Whether a thread accesses an object or hands it to a library method.
+    pub(crate) fn is_touched_by(&self, object: ObjectId, thread: OriginId) -> bool {
+        self.touched[object].contains(&thread)
     }
 
     /// Who accesses what, and who loads what.
@@ -350,7 +355,9 @@ fn meetings(
                         meet(&mut met, How::Touched, argument);
                     }
                 }
-                is_modelled
+                // Its own thread object is what a thread runs on.
+                let mut models = heap.models_at(id, statement).iter();
+                models.any(|call| !returns_thread(call.model))
             }
             Operation::GetStatic { .. } | Operation::ArrayLoad { .. } | Operation::Catch(_) => true,
             _ => false,
@@ -360,4 +367,9 @@ fn meetings(
         }
     }
     met
+}
+
+/// Whether a method returns the thread object of who calls it.
+fn returns_thread(model: &MethodModel) -> bool {
+    matches!(model.effects[..], [Effect::Return(Place::Thread)])
 }

@@ -84,6 +84,8 @@ pub(crate) struct Joined {
     pub(crate) thread: OriginId,
     /// By heuristic.
     pub(crate) is_assumed: bool,
+    /// All other threads that start it had ended before.
+    pub(crate) is_after_starters: bool,
 }
 
 /// An object that nobody else can see.
@@ -127,7 +129,10 @@ impl State {
 
     pub(crate) fn add_joined(&mut self, joined: Joined) {
         match self.joined.binary_search_by_key(&joined.thread, |joined| joined.thread) {
-            Ok(at) => self.joined[at].is_assumed &= joined.is_assumed,
+            Ok(at) => {
+                self.joined[at].is_assumed &= joined.is_assumed;
+                self.joined[at].is_after_starters |= joined.is_after_starters;
+            }
             Err(at) => self.joined.insert(at, joined),
         }
     }
@@ -198,12 +203,16 @@ fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
     let mut joined = SmallVec::new();
     for (from, to) in [(one, other), (other, one)] {
         for known in &from.joined {
-            let is_assumed = match to.joined.iter().find(|other| other.thread == known.thread) {
-                Some(same) => known.is_assumed | same.is_assumed,
+            let mut joint = *known;
+            match to.joined.iter().find(|other| other.thread == known.thread) {
+                Some(same) => {
+                    joint.is_assumed |= same.is_assumed;
+                    joint.is_after_starters &= same.is_after_starters;
+                }
                 None if to.started.contains(&known.thread) => continue,
-                None => known.is_assumed,
-            };
-            joined.push(Joined { is_assumed, ..*known });
+                None => joint.is_after_starters = false,
+            }
+            joined.push(joint);
         }
     }
     joined.sort_unstable();

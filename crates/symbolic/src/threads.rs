@@ -16,6 +16,7 @@ use unsnarl_program::heap::{
 use unsnarl_program::{MethodId, Program};
 
 use crate::method::Methods;
+use crate::tasks::single_tasks;
 
 /// The abstract threads and what is executed at most once.
 #[derive(Debug, Default)]
@@ -44,6 +45,8 @@ pub(crate) struct Threads {
     pub(crate) own_locks: EntitySet<ObjectId>,
     /// Objects that run what is started in them one after another.
     pub(crate) serial: EntitySet<ObjectId>,
+    /// Threads that are the only one of the object that they run on, whoever starts them.
+    pub(crate) only_of_receiver: EntitySet<OriginId>,
 }
 
 impl Threads {
@@ -67,6 +70,7 @@ impl Threads {
         threads.find_unique_objects(heap, methods);
         threads.find_serial_and_joins(program, heap);
         threads.find_own_locks(program, heap, methods);
+        threads.find_only_of_receiver(program, heap, methods);
         threads
     }
 
@@ -75,6 +79,37 @@ impl Threads {
         match *heap.threads_of(instance) {
             [thread] if self.unique.contains(thread) => Some(thread),
             _ => None,
+        }
+    }
+
+    /// A thread object can be started only once, and what one thread object runs has one thread.
+    fn find_only_of_receiver(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+        let tasks = single_tasks(program, heap, methods);
+        for (thread, origin) in heap.origins.iter() {
+            let (Some(receiver), Some(start)) = (origin.receiver, origin.start) else { continue };
+            let Effect::Start { call, kind, groups, .. } = start.effect else { continue };
+            if !matches!(kind, StartKind::Thread | StartKind::VirtualThread)
+                || !groups.contains(&call.receiver)
+            {
+                continue;
+            }
+            let is_started = |&(instance, statement): &(InstanceId, StatementId)| {
+                heap.models_at(instance, statement).iter().any(|&model| {
+                    model.method == start.method
+                        && heap
+                            .resolve(program, instance, statement, model, &call.receiver)
+                            .contains(&receiver)
+                })
+            };
+            let starts = &self.starts[thread];
+            let is_only = match starts.iter().any(is_started) {
+                true => starts.iter().all(is_started),
+                // What is a thread object itself can be started as well.
+                false => tasks.contains(receiver) && !self.by_group.contains_key(&receiver),
+            };
+            if is_only {
+                self.only_of_receiver.insert(thread);
+            }
         }
     }
 

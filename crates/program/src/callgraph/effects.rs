@@ -74,6 +74,7 @@ impl<'b> Builder<'_, 'b, '_> {
             Effect::Call(call) | Effect::Later(call)
                 if is_contents(&call.receiver) && !self.is_started(context.site) =>
             {
+                context.returns |= call.result == Some(Place::Result);
                 self.share(context);
             }
             Effect::Start { call, kind, groups, .. } => {
@@ -217,11 +218,8 @@ impl<'b> Builder<'_, 'b, '_> {
             Place::Result => self.sites[context.site].result,
             Place::Unknown => None,
             Place::Thread => {
-                let node = self.solver.node();
-                let thread = self.program.names.symbol(b"java/lang/Thread");
-                let thread = self.program.class_named(thread);
-                self.solver.add(node, Object::Unknown(thread));
-                Some(node)
+                let caller = self.sites[context.site].caller;
+                Some(self.thread_object(self.origin_of(caller)))
             }
             Place::New(class) => {
                 let node = self.solver.node();

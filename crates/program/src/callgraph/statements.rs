@@ -130,7 +130,10 @@ impl Builder<'_, '_, '_> {
                 }
             }
             Operation::ArrayLoad { array, .. } => {
-                if let Some((to, _)) = reference {
+                let Some((to, _)) = reference else { return };
+                if let Some(stored) = body.stored_element(id) {
+                    self.flow(node(stored), to);
+                } else {
                     self.watch(node(*array), Watcher::Load { variable: self.element, to });
                 }
             }

@@ -7,10 +7,11 @@ use unsnarl_entity::{EntityId, PrimaryMap};
 use unsnarl_models::Effect;
 
 use super::build::{Builder, Precision, Site, SiteId};
-use super::object::ObjectId;
+use super::object::{Object, ObjectId};
+use super::solver::NodeId;
 use super::{EdgeKind, Start};
 use crate::body::StatementId;
-use crate::class::MethodId;
+use crate::class::{ClassId, MethodId};
 use crate::heap::{Origin, OriginId, OriginKind, StartSite};
 
 /// Beyond this many threads, what they are handed does not tell them apart.
@@ -32,6 +33,8 @@ pub(super) struct Threads<'b> {
     /// The effect on behalf of which a call is made that starts something, and the modelled method.
     pub(super) effects: FxHashMap<SiteId, (MethodId, &'b Effect)>,
     pub(super) is_widened: bool,
+    /// The objects that `Thread.currentThread()` may be in a thread.
+    objects: FxHashMap<OriginId, NodeId>,
 }
 
 impl Threads<'_> {
@@ -45,7 +48,13 @@ impl Threads<'_> {
         for kind in [OriginKind::Main, OriginKind::Init, OriginKind::Mixed] {
             all.push(Origin { kind, entries: Vec::new(), start: None, receiver: None });
         }
-        Self { all, keys: FxHashMap::default(), effects: FxHashMap::default(), is_widened: false }
+        Self {
+            all,
+            keys: FxHashMap::default(),
+            effects: FxHashMap::default(),
+            is_widened: false,
+            objects: FxHashMap::default(),
+        }
     }
 
     /// The thread of class initializers.
@@ -80,6 +89,7 @@ impl Builder<'_, '_, '_> {
         let method = self.method_of(caller);
         if let Some(again) = self.again(own, method, statement, receiver) {
             self.begins.insert((target, again));
+            self.note_thread_object(again, receiver);
             return again;
         }
         let mut key = Key { starter: Some(own), method, statement, target, receiver };
@@ -89,6 +99,7 @@ impl Builder<'_, '_, '_> {
         }
         if let Some(&origin) = self.threads.keys.get(&key) {
             self.begins.insert((target, origin));
+            self.note_thread_object(origin, receiver);
             return origin;
         }
         let start = self.threads.effects.get(&site).map(|&(method, effect)| StartSite {
@@ -102,6 +113,39 @@ impl Builder<'_, '_, '_> {
         self.threads.keys.insert(key, origin);
         self.begins.insert((target, origin));
         origin
+    }
+
+    /// The objects that `Thread.currentThread()` may be in a thread: those that it runs on, if they are
+    /// thread objects, or one that nobody knows.
+    pub(super) fn thread_object(&mut self, origin: OriginId) -> NodeId {
+        if let Some(&node) = self.threads.objects.get(&origin) {
+            return node;
+        }
+        let node = self.solver.node();
+        self.threads.objects.insert(origin, node);
+        let receiver = self.threads.all[origin].receiver;
+        if !self.note_thread_object(origin, receiver) {
+            let thread = self.thread_class();
+            self.solver.add(node, Object::Unknown(thread));
+        }
+        node
+    }
+
+    /// A thread runs on an object; says whether that is a thread object.
+    fn note_thread_object(&mut self, origin: OriginId, receiver: Option<ObjectId>) -> bool {
+        let Some(object) = receiver else { return false };
+        let (thread, class) =
+            (self.thread_class(), self.solver.objects.class(object, self.program));
+        let is_thread = self.program.is_subclass(class, thread);
+        if let (true, Some(&node)) = (is_thread, self.threads.objects.get(&origin)) {
+            self.solver.add_id(node, object);
+        }
+        is_thread
+    }
+
+    fn thread_class(&mut self) -> ClassId {
+        let thread = self.program.names.symbol(b"java/lang/Thread");
+        self.program.class_named(thread)
     }
 
     /// A thread that starts others of its kind, and these again: all but the first are one.

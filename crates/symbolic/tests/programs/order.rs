@@ -381,8 +381,7 @@ pub(crate) fn cases() -> Vec<Case> {
         "for (int i = 0; i < 3; i++) new Thread(() -> f()).start();",
         "v",
         ),
-        // Known to be false: the heap adds an unknown object to what comes out of a thread-local.
-        is_unsafe(
+        is_safe(
             "thread_local",
             "static class P { int v; } static final ThreadLocal<P> t = ThreadLocal.withInitial(() -> new P());",
         "for (int i = 0; i < 3; i++) new Thread(() -> t.get().v++).start();",
