@@ -1,16 +1,21 @@
 //! Calls: how the state of a caller is told in the names of a callee, and back.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
 
 use crate::access::value_of;
-use crate::event::PathStep;
-use crate::execute::{Binding, Entry, Executor, Exit, Frame, join_into};
+use crate::event::{ContextId, PathStep};
+use crate::execute::{
+    Binding, CallSite, Entry, EntryId, Executor, Exit, Frame, OutcomeId, join_into,
+};
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Lock, State, unite};
 use crate::threads::is_followed;
+use crate::within::DoingsId;
 
 /// How many locks a callee is told of that may be several objects and have no name.
 const VAGUE_LOCKS: usize = 1;
@@ -24,7 +29,6 @@ struct Names {
     carried: SmallVec<[Path; 2]>,
     /// For each lock of the caller, which one it is for the callee.
     told_locks: SmallVec<[u8; 4]>,
-    is_merged: bool,
 }
 
 impl Executor<'_, '_> {
@@ -48,7 +52,11 @@ impl Executor<'_, '_> {
             }
             return true;
         }
-        let before = state.clone();
+        let is_relevant = |call: &Call| self.sharing.relevant.contains(call.callee);
+        if models.is_empty() && !calls.iter().any(is_relevant) {
+            return true;
+        }
+        let before = std::mem::take(state);
         let mut after: Option<State> = None;
         let mut callbacks: Option<State> = None;
         for &call in models {
@@ -56,16 +64,22 @@ impl Executor<'_, '_> {
             self.apply_model(frame, id, call, &mut callbacks, &mut state);
             join_into(&mut after, state);
         }
+        // Initializers run elsewhere, and starts are told by models.
+        let is_it = |call: &&Call, is_plain: bool| {
+            call.kind != EdgeKind::Callback
+                && (call.kind == EdgeKind::Call) == is_plain
+                && is_followed(heap, frame.instance, call.callee, call.kind)
+        };
         let mut is_entered = false;
-        for call in calls.iter().filter(|call| call.kind != EdgeKind::Callback) {
-            if !is_followed(heap, frame.instance, call.callee, call.kind) {
-                // Initializers run elsewhere, and starts are told by models.
+        for is_plain in [true, false] {
+            let callees = calls.iter().filter(|call| is_it(call, is_plain)).map(|call| call.callee);
+            let callees: SmallVec<[InstanceId; 4]> = callees.collect();
+            if callees.is_empty() {
                 continue;
             }
             is_entered = true;
-            let values = arguments.iter().map(|&value| Some(value)).collect();
-            let values = if call.kind == EdgeKind::Call { values } else { SmallVec::new() };
-            if let Some(state) = self.call(frame, id, call, values, result, &before) {
+            let values = arguments.iter().filter(|_| is_plain).map(|&value| Some(value)).collect();
+            if let Some(state) = self.call(frame, id, &callees, values, result, &before) {
                 join_into(&mut after, state);
             }
         }
@@ -74,7 +88,8 @@ impl Executor<'_, '_> {
                 let values = self.callback_arguments(frame, id, call);
                 // A callback happens any number of times, also never.
                 let before = callbacks.as_ref().unwrap_or(&before);
-                if let Some(mut state) = self.call(frame, id, call, values, None, before) {
+                if let Some(mut state) = self.call(frame, id, &[call.callee], values, None, before)
+                {
                     if let Some(after) = &after {
                         for joined in &after.joined {
                             state.add_joined(*joined);
@@ -84,12 +99,9 @@ impl Executor<'_, '_> {
                 }
             }
         }
-        match after {
-            Some(after) => *state = after,
-            None if is_entered => return false,
-            None => {}
-        }
-        true
+        let is_left = after.is_some() || !is_entered;
+        *state = after.unwrap_or(before);
+        is_left
     }
 
     /// Whether a statement calls a constructor. One that is not looked into is taken not to hand out the
@@ -104,34 +116,71 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// The state after a call of one callee.
+    /// The state after a call of any of the callees.
     fn call(
         &mut self,
         frame: &Frame,
         id: StatementId,
-        call: &Call,
+        callees: &[InstanceId],
         arguments: SmallVec<[Option<Value>; 4]>,
         result: Option<Value>,
         before: &State,
     ) -> Option<State> {
-        if !self.sharing.relevant.contains(call.callee) {
+        if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
-        let (entry, mut names) = self.enter(frame, arguments, before);
-        let context = self.context(call.callee, entry);
-        names.is_merged = self.is_merged(context);
-        self.depend(frame.context, context);
-        self.ensure(context);
-        if self.is_final {
-            self.entered.push((context, id));
+        let (entry, names) = self.enter(frame, arguments, before);
+        let entry = self.entry(entry);
+        let entered = self.contexts_of(frame, id, callees, entry);
+        let mut is_passed_over = entered.len() < callees.len();
+        let mut after = None;
+        let mut known: SmallVec<[(OutcomeId, bool, DoingsId); 4]> = SmallVec::new();
+        for &context in &*entered {
+            self.ensure(context);
+            if self.is_final {
+                self.entered.push((context, id));
+            }
+            let Some(outcome) = self.contexts[context].outcome else {
+                is_passed_over |= self.is_passed_over(frame.context);
+                continue;
+            };
+            // Most of many callees are left alike.
+            let doings = self.within.number(self.contexts[context].instance);
+            let left = (outcome, self.is_merged(context), doings);
+            if !known.contains(&left) {
+                known.push(left);
+                let exit = Arc::clone(&self.outcomes[outcome]);
+                join_into(&mut after, self.leave(frame, context, &names, &exit, result, before));
+            }
         }
-        let Some(exit) = self.contexts[context].exit.clone() else {
-            // Where the execution was cut short nobody knows what a call does.
-            return self.is_cut().then(|| before.clone());
-        };
-        let mut after = self.leave(frame, call.callee, names, &exit, result, before);
-        after.gathered.retain(|put| !self.gathered.may_start(call.callee, put.1));
-        Some(after)
+        if is_passed_over {
+            join_into(&mut after, before.clone());
+        }
+        after
+    }
+
+    /// The contexts for a call in a certain state, without those of callees that matter to no other thread.
+    fn contexts_of(
+        &mut self,
+        frame: &Frame,
+        id: StatementId,
+        callees: &[InstanceId],
+        entry: EntryId,
+    ) -> Arc<[ContextId]> {
+        let site = CallSite { context: frame.context, statement: id, first: callees[0], entry };
+        if let Some(known) = self.call_sites.get(&site) {
+            return Arc::clone(known);
+        }
+        let relevant = callees.iter().filter(|&&callee| self.sharing.relevant.contains(callee));
+        let relevant: Vec<InstanceId> = relevant.copied().collect();
+        let contexts: Vec<ContextId> =
+            relevant.into_iter().map(|callee| self.context(callee, entry)).collect();
+        let contexts: Arc<[ContextId]> = contexts.into();
+        for &context in &*contexts {
+            self.depend(frame.context, context);
+        }
+        self.call_sites.insert(site, Arc::clone(&contexts));
+        contexts
     }
 
     /// The arguments of a callback, by what its model says.
@@ -258,7 +307,7 @@ impl Executor<'_, '_> {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
         let entry = Entry { bindings, aliases, state: inner };
-        (entry, Names { arguments, outer, carried, told_locks, is_merged: false })
+        (entry, Names { arguments, outer, carried, told_locks })
     }
 
     /// The locks of the caller for the callee; for each of the caller's, which one it is. Locks that have
@@ -339,14 +388,16 @@ impl Executor<'_, '_> {
     fn leave(
         &mut self,
         frame: &Frame,
-        callee: InstanceId,
-        names: Names,
+        context: ContextId,
+        names: &Names,
         exit: &Exit,
         result: Option<Value>,
         before: &State,
     ) -> State {
         let mut after = before.clone();
         let inner = &exit.state;
+        let callee = self.contexts[context].instance;
+        after.gathered.retain(|put| !self.gathered.may_start(callee, put.1));
         let doings = self.within.method(callee);
         unite(&mut after.started, &doings.started);
         unite(&mut after.sent, &doings.sent);
@@ -355,7 +406,7 @@ impl Executor<'_, '_> {
         // The callee may have started more of them.
         after.last_started.clear();
         let outward: Vec<(Path, Path)> = {
-            let of = |path: &Path| self.outward(frame, &names, path).map(|to| (path.clone(), to));
+            let of = |path: &Path| self.outward(frame, names, path).map(|to| (path.clone(), to));
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
             let locks = inner.locks.iter().filter_map(|lock| lock.path.as_ref());
             let joined = inner.joined_paths.iter().map(|(path, _)| path);
@@ -391,7 +442,7 @@ impl Executor<'_, '_> {
             after.told.sort_unstable();
             after.told.dedup();
         }
-        if names.is_merged {
+        if self.is_merged(context) {
             // The callee was not told of what is fresh here, so that nobody knows what became of it.
             for path in &names.carried {
                 after.fresh.retain(|fresh| !fresh.path.begins_with(path));

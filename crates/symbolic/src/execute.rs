@@ -7,12 +7,13 @@
 //! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
+use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind};
 use unsnarl_program::{MethodId, Program};
@@ -26,7 +27,7 @@ use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
-use crate::threads::Threads;
+use crate::threads::{Threads, is_followed};
 use crate::views::Views;
 use crate::within::Within;
 
@@ -34,13 +35,20 @@ use crate::within::Within;
 const ENTRIES: usize = 24;
 /// How many contexts there should be in all: the larger a program, the fewer states of a method are told
 /// apart.
-const CONTEXTS: usize = 100_000;
+const CONTEXTS: usize = 40_000;
 /// How many methods are gone through in all before the execution of a very large program is cut short.
-const STEPS: usize = 80_000;
+const STEPS: usize = 150_000;
 /// How deep calls are followed at once; deeper ones wait in a list.
 const DEPTH: usize = 100;
 /// How often a context is processed before it may only get coarser.
 const ROUNDS: u8 = 6;
+
+entity_id! {
+    /// A way to enter methods.
+    pub(crate) struct EntryId("entry");
+    /// A way to leave methods.
+    pub(crate) struct OutcomeId("outcome");
+}
 
 /// What is known before the execution.
 pub(crate) struct Facts<'e, 'm> {
@@ -73,20 +81,27 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
     /// The calls of each instance.
     calls: Vec<&'e [Call]>,
-    by_entry: FxHashMap<(InstanceId, Arc<Entry>), ContextId>,
+    all_entries: UniqueMap<EntryId, Arc<Entry>>,
+    by_entry: FxHashMap<(InstanceId, EntryId), ContextId>,
+    /// The exits of contexts, but for what callers know already.
+    pub(crate) outcomes: UniqueMap<OutcomeId, Arc<Exit>>,
     entries: SecondaryMap<InstanceId, u16>,
     most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
-    /// To be processed again; what was entered last first, for callers depend on what they call.
-    open: BinaryHeap<ContextId>,
+    /// To be processed again, callees before their callers, who depend on them.
+    open: BinaryHeap<Reverse<(u32, ContextId)>>,
+    /// The place of each method in that order.
+    ranks: SecondaryMap<InstanceId, u32>,
     depends: FxHashSet<(ContextId, ContextId)>,
+    /// The contexts that calls enter.
+    pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
     pub(crate) reachable: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
     roots: Vec<(OriginId, ContextId)>,
     /// How many methods may still be gone through in this thread.
     steps_left: usize,
     /// The threads whose execution was cut short.
-    pub(crate) cut: Vec<OriginId>,
+    pub(crate) cut: EntitySet<OriginId>,
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
     /// The contexts that are entered by the block that is being gone through in the last round, with the
@@ -106,11 +121,23 @@ pub(crate) struct Context {
     pub(crate) instance: InstanceId,
     pub(crate) entry: Arc<Entry>,
     /// Nothing as long as it is not known to return.
-    pub(crate) exit: Option<Exit>,
+    exit: Option<Exit>,
+    /// The exit for callers, who know already what may be started and sent within.
+    pub(crate) outcome: Option<OutcomeId>,
     is_merged: bool,
     progress: Progress,
     rounds: u8,
     callers: Vec<ContextId>,
+}
+
+/// A call in a certain state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CallSite {
+    pub(crate) context: ContextId,
+    pub(crate) statement: StatementId,
+    /// The first of the callees: a statement may call some as usual and others back.
+    pub(crate) first: InstanceId,
+    pub(crate) entry: EntryId,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +166,7 @@ pub(crate) struct Binding {
 }
 
 /// How a method is left.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Exit {
     pub(crate) state: State,
     /// Nobody else can see the returned object.
@@ -151,7 +178,7 @@ pub(crate) struct Exit {
 }
 
 /// Signals that were received.
-pub(crate) type Received = SmallVec<[(ChannelId, Option<Path>); 1]>;
+pub(crate) type Received = SmallVec<[(ChannelId, Option<Path>); 0]>;
 
 /// A method while it is processed.
 pub(crate) struct Frame {
@@ -182,17 +209,21 @@ impl<'e, 'm> Executor<'e, 'm> {
             channels,
             contexts: PrimaryMap::new(),
             calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
+            all_entries: UniqueMap::new(),
             by_entry: FxHashMap::default(),
+            outcomes: UniqueMap::new(),
             entries: SecondaryMap::new(),
             most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
             open: BinaryHeap::new(),
+            ranks: callees_first(heap),
             depends: FxHashSet::default(),
+            call_sites: FxHashMap::default(),
             reachable: FxHashMap::default(),
             depth: 0,
             roots: Vec::new(),
             steps_left: 0,
-            cut: Vec::new(),
+            cut: EntitySet::new(),
             is_final: false,
             entered: Vec::new(),
             times: UniqueMap::new(),
@@ -203,26 +234,32 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Runs all threads until nothing changes.
     pub(crate) fn run(&mut self) {
-        // Every thread gets its share, and what others leave of theirs.
+        // Every thread gets its share; what some leave of theirs goes to those who need more.
         let mut threads = self.heap.origins.len();
         let mut left = STEPS;
+        let mut unfinished = BinaryHeap::new();
         for (origin, data) in self.heap.origins.iter() {
             self.steps_left = left / threads;
             left -= self.steps_left;
             threads -= 1;
             for &entry in &data.entries {
                 let first = self.first_entry(data.kind, entry);
+                let first = self.entry(first);
                 let context = self.context(entry, first);
                 self.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
             }
             left += self.steps_left;
-            if self.steps_left == 0 {
-                self.open.clear();
-                self.cut.push(origin);
-            }
+            unfinished.append(&mut self.open);
         }
+        self.open = unfinished;
+        self.steps_left = left;
+        self.drain();
+        let cut = self.open.iter().flat_map(|&Reverse((_, context))| {
+            self.heap.threads_of(self.contexts[context].instance).iter().copied()
+        });
+        self.cut = cut.collect();
     }
 
     /// How a thread enters its first method. What a client makes is its own while it is made.
@@ -297,9 +334,18 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// Whether some execution was cut short, or is about to be.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.steps_left == 0 || !self.cut.is_empty()
+    /// Whether a call is taken to do nothing whose callee is not known to return: as yet it is not known, but
+    /// where the execution was cut short nobody will ever know.
+    pub(crate) fn is_passed_over(&mut self, caller: ContextId) -> bool {
+        if self.is_final {
+            return !self.cut.is_empty();
+        }
+        if self.steps_left > 0 {
+            return false;
+        }
+        // Once there are steps again, it may turn out not to return.
+        self.queue(caller);
+        true
     }
 
     /// Whether a context was gone through.
@@ -308,20 +354,27 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     fn drain(&mut self) {
-        while let Some(context) = self.open.pop() {
+        while self.steps_left > 0
+            && let Some(Reverse((_, context))) = self.open.pop()
+        {
             if self.contexts[context].progress == Progress::Queued {
                 self.process(context);
             }
         }
     }
 
+    /// The number of a way to enter methods.
+    pub(crate) fn entry(&mut self, entry: Entry) -> EntryId {
+        self.all_entries.intern(Arc::new(entry))
+    }
+
     /// The context for a call; it may be one that stands for many states.
-    pub(crate) fn context(&mut self, instance: InstanceId, entry: Entry) -> ContextId {
-        let entry = Arc::new(entry);
-        let key = (instance, Arc::clone(&entry));
+    pub(crate) fn context(&mut self, instance: InstanceId, entry: EntryId) -> ContextId {
+        let key = (instance, entry);
         if let Some(&context) = self.by_entry.get(&key) {
             return context;
         }
+        let entry = Arc::clone(&self.all_entries[entry]);
         if usize::from(self.entries[instance]) >= self.most_entries {
             let context = self.merge(instance, &entry);
             self.by_entry.insert(key, context);
@@ -343,6 +396,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             instance,
             entry,
             exit: None,
+            outcome: None,
             is_merged,
             progress: Progress::New,
             rounds: 0,
@@ -395,7 +449,7 @@ impl<'e, 'm> Executor<'e, 'm> {
     /// Processes a context that is new, at once if calls are not too deep.
     pub(crate) fn ensure(&mut self, context: ContextId) {
         if self.contexts[context].progress == Progress::New {
-            if self.depth < DEPTH {
+            if self.depth < DEPTH && self.steps_left > 0 {
                 self.process(context);
             } else {
                 self.queue(context);
@@ -413,25 +467,19 @@ impl<'e, 'm> Executor<'e, 'm> {
     fn queue(&mut self, context: ContextId) {
         if self.contexts[context].progress != Progress::Queued {
             self.contexts[context].progress = Progress::Queued;
-            self.open.push(context);
+            self.open.push(Reverse((self.ranks[self.contexts[context].instance], context)));
         }
     }
 
     fn process(&mut self, context: ContextId) {
-        if self.steps_left == 0 {
-            return;
-        }
         self.steps_left -= 1;
         let Some(frame) = self.frame(context) else {
             // Without a body nothing happens.
             let state = self.contexts[context].entry.state.clone();
             self.contexts[context].progress = Progress::Done;
-            self.contexts[context].exit = Some(Exit {
-                state,
-                is_result_fresh: false,
-                if_nonzero: Some(Received::new()),
-                if_zero: Some(Received::new()),
-            });
+            let nothing = Some(Received::new());
+            let (if_nonzero, if_zero) = (nothing.clone(), nothing);
+            self.set_exit(context, Exit { state, is_result_fresh: false, if_nonzero, if_zero });
             return;
         };
         self.contexts[context].progress = Progress::Running;
@@ -451,13 +499,22 @@ impl<'e, 'm> Executor<'e, 'm> {
         if data.progress == Progress::Running {
             data.progress = Progress::Done;
         }
-        let is_new = !is_same_exit(&flow.exit, &data.exit);
-        data.exit = flow.exit;
-        if is_new {
+        if let Some(exit) = flow.exit
+            && self.set_exit(context, exit)
+        {
             for caller in self.contexts[context].callers.clone() {
                 self.queue(caller);
             }
         }
+    }
+
+    /// Notes how a context is left; says whether that is new for callers.
+    fn set_exit(&mut self, context: ContextId, exit: Exit) -> bool {
+        let state = State { started: SmallVec::new(), sent: SmallVec::new(), ..exit.state.clone() };
+        let outcome = self.outcomes.intern(Arc::new(Exit { state, ..exit.clone() }));
+        let data = &mut self.contexts[context];
+        data.exit = Some(exit);
+        data.outcome.replace(outcome) != Some(outcome)
     }
 
     pub(crate) fn frame(&self, context: ContextId) -> Option<Frame> {
@@ -520,17 +577,31 @@ fn bound<'b>(
     path
 }
 
-/// Whether two exits are the same for callers, who know already what may be started and sent within.
-fn is_same_exit(one: &Option<Exit>, other: &Option<Exit>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            let (started, sent) = (other.state.started.clone(), other.state.sent.clone());
-            let state = State { started, sent, ..one.state.clone() };
-            Exit { state, ..one.clone() } == *other
+/// Numbers the methods so that callees come before their callers, but for calls that close a cycle.
+fn callees_first(heap: &Heap<'_>) -> SecondaryMap<InstanceId, u32> {
+    let mut ranks: SecondaryMap<InstanceId, u32> = SecondaryMap::new();
+    let mut seen: EntitySet<InstanceId> = EntitySet::new();
+    let mut next = 0;
+    for root in heap.origins.values().flat_map(|origin| origin.entries.iter().copied()) {
+        let mut path = if seen.insert(root) { vec![(root, 0)] } else { Vec::new() };
+        while let Some((id, call)) = path.last_mut() {
+            match heap.calls_of(*id).get(*call) {
+                Some(found) => {
+                    *call += 1;
+                    if is_followed(heap, *id, found.callee, found.kind) && seen.insert(found.callee)
+                    {
+                        path.push((found.callee, 0));
+                    }
+                }
+                None => {
+                    ranks[*id] = next;
+                    next += 1;
+                    path.pop();
+                }
+            }
         }
-        (None, None) => true,
-        _ => false,
     }
+    ranks
 }
 
 pub(crate) fn join_into(to: &mut Option<State>, state: State) {

@@ -59,7 +59,7 @@ impl Executor<'_, '_> {
         while let Some(block) = open.pop_first() {
             let Some(mut state) = flow.before[block.index()].clone() else { continue };
             let has_handlers = !body.blocks[block].handlers.is_empty();
-            let mut thrown: Option<State> = None;
+            let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
             let mut is_alive = true;
             self.entered.clear();
             let mut accesses = Vec::new();
@@ -68,8 +68,9 @@ impl Executor<'_, '_> {
                     self.emit(frame, id, &state, &mut accesses);
                 }
                 let may_throw = has_handlers && statement.operation.can_throw();
-                if may_throw {
+                if may_throw && thrown_last.as_ref() != Some(&state) {
                     join_into(&mut thrown, state.clone());
+                    thrown_last = Some(state.clone());
                 }
                 is_alive = self.transfer(frame, id, &mut state);
                 if !is_alive {

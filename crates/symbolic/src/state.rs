@@ -33,13 +33,13 @@ impl Channel {
     }
 }
 
-/// What a thread knows at a program point.
+/// What a thread knows at a program point. It is copied all the time: what is seldom there takes no place.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     /// Certainly held, in the order in which they were taken.
-    pub(crate) locks: SmallVec<[Lock; 2]>,
+    pub(crate) locks: SmallVec<[Lock; 1]>,
     /// Locks that are held if a value says so.
-    pub(crate) pending: SmallVec<[Value; 1]>,
+    pub(crate) pending: SmallVec<[Value; 0]>,
     /// Possibly started by this thread; sorted.
     pub(crate) started: SmallVec<[OriginId; 4]>,
     /// All of them have certainly ended; sorted by thread.
@@ -47,20 +47,20 @@ pub(crate) struct State {
     /// At least one of them has certainly been waited for; sorted.
     pub(crate) joined_some: SmallVec<[OriginId; 2]>,
     /// The thread of this object has certainly ended; sorted.
-    pub(crate) joined_paths: SmallVec<[(Path, OriginId); 1]>,
+    pub(crate) joined_paths: SmallVec<[(Path, OriginId); 0]>,
     /// The only instance of a thread that may not have ended, by the object that stands for it; sorted.
-    pub(crate) last_started: SmallVec<[(Path, OriginId); 1]>,
+    pub(crate) last_started: SmallVec<[(Path, OriginId); 0]>,
     /// Containers of this method, by their value, in which all instances of a thread certainly are that may
     /// not have ended; sorted.
-    pub(crate) gathered: SmallVec<[(Value, OriginId); 1]>,
+    pub(crate) gathered: SmallVec<[(Value, OriginId); 0]>,
     /// Possibly sent by this thread; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
-    pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 1]>,
+    pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 0]>,
     /// Received if a value is not zero (true) or zero (false); sorted.
-    pub(crate) told: SmallVec<[Told; 1]>,
+    pub(crate) told: SmallVec<[Told; 0]>,
     /// Certainly not seen by any other thread yet; sorted by path.
-    pub(crate) fresh: SmallVec<[Fresh; 2]>,
+    pub(crate) fresh: SmallVec<[Fresh; 1]>,
 }
 
 /// What was received if a value is not zero (true) or zero (false).
@@ -184,7 +184,7 @@ where
 }
 
 /// The locks that are held on both ways, in the order of the first.
-fn join_locks(one: &[Lock], other: &[Lock]) -> SmallVec<[Lock; 2]> {
+fn join_locks(one: &[Lock], other: &[Lock]) -> SmallVec<[Lock; 1]> {
     one.iter()
         .filter_map(|lock| {
             let same = other.iter().find(|o| {

@@ -6,15 +6,20 @@
 //! which is most of the work where many methods call each other.
 
 use smallvec::SmallVec;
-use unsnarl_entity::{SecondaryMap, UniqueMap};
+use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::heap::{Heap, InstanceId, OriginId};
 
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, unite};
 use crate::threads::{Threads, is_followed};
 
+entity_id! {
+    /// What may happen while a method runs.
+    pub(crate) struct DoingsId("doings");
+}
+
 /// What may happen while a method runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Doings {
     /// The threads that may be started; sorted.
     pub(crate) started: SmallVec<[OriginId; 4]>,
@@ -33,7 +38,8 @@ impl Doings {
 /// What may happen while the methods of a program run.
 #[derive(Debug, Default)]
 pub(crate) struct Within {
-    methods: SecondaryMap<InstanceId, Doings>,
+    all: UniqueMap<DoingsId, Doings>,
+    methods: PrimaryMap<InstanceId, DoingsId>,
     threads: SecondaryMap<OriginId, Doings>,
 }
 
@@ -44,11 +50,11 @@ impl Within {
         signals: &Signals,
         channels: &mut UniqueMap<ChannelId, Channel>,
     ) -> Self {
-        let mut within = Self::default();
+        let mut doings: SecondaryMap<InstanceId, Doings> = SecondaryMap::new();
         let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
         let mut open = Vec::new();
         for (&(instance, _), started) in &threads.started_at {
-            unite(&mut within.methods[instance].started, started);
+            unite(&mut doings[instance].started, started);
         }
         for id in heap.instances.keys() {
             for call in heap.calls_of(id) {
@@ -58,32 +64,41 @@ impl Within {
             }
             for channel in signals.sent_in(id) {
                 let channel = channels.intern(channel);
-                unite(&mut within.methods[id].sent, &[channel]);
+                unite(&mut doings[id].sent, &[channel]);
             }
-            if within.methods[id] != Doings::default() {
+            if doings[id] != Doings::default() {
                 open.push(id);
             }
         }
         while let Some(id) = open.pop() {
-            let doings = within.methods[id].clone();
+            let own = doings[id].clone();
             for &caller in &callers[id] {
-                if within.methods[caller].add(&doings) {
+                if doings[caller].add(&own) {
                     open.push(caller);
                 }
             }
         }
+        let mut within = Self::default();
         for (thread, origin) in heap.origins.iter() {
             for &entry in &origin.entries {
-                let doings = within.methods[entry].clone();
-                within.threads[thread].add(&doings);
+                within.threads[thread].add(&doings[entry]);
             }
+        }
+        for id in heap.instances.keys() {
+            let number = within.all.intern(doings[id].clone());
+            within.methods.push(number);
         }
         within
     }
 
     /// What may happen while a method runs.
     pub(crate) fn method(&self, instance: InstanceId) -> &Doings {
-        &self.methods[instance]
+        &self.all[self.methods[instance]]
+    }
+
+    /// The same for methods during which the same may happen.
+    pub(crate) fn number(&self, instance: InstanceId) -> DoingsId {
+        self.methods[instance]
     }
 
     /// What the threads that run a method may do at any time.
