@@ -87,9 +87,10 @@ pub(crate) struct CheckArguments {
     /// Also judge elements of arrays, of which the analysis does not know the index
     #[arg(long)]
     pub(crate) arrays: bool,
-    /// Leave out findings that are less sure than this, from 0 to 1
-    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = probability)]
-    pub(crate) min_confidence: f64,
+    /// Leave out findings that are less sure than this, from 0 to 1 [default: 0, or 0.25 for programs so
+    /// large that their objects are told apart only roughly]
+    #[arg(long, value_name = "X", value_parser = probability)]
+    pub(crate) min_confidence: Option<f64>,
     /// In which form
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
@@ -332,7 +333,7 @@ mod tests {
         let Command::Check(check) = arguments.command else { panic!("it says check") };
         assert_eq!(check.rules, [Rule::DataRace, Rule::UnsafePublication]);
         assert_eq!((check.fail_on, check.format), (FailOn::Error, ReportFormat::Json));
-        assert_eq!(check.min_confidence, 0.6);
+        assert_eq!(check.min_confidence, Some(0.6));
         assert!(check.arrays && check.program.library && arguments.common.quiet);
     }
 

@@ -60,7 +60,8 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     }
     stats.push(("seconds".to_owned(), Statistic::Seconds(started.elapsed().as_secs_f64())));
     let Checked { findings, notes, .. } = checked;
-    let (findings, left_out) = chosen(findings, arguments);
+    let is_coarse = !execution.heap.widened.is_empty();
+    let (findings, left_out) = chosen(findings, arguments, is_coarse);
     session.add_notes(notes);
     session.add_notes(left_out);
     if arguments.format == ReportFormat::Json {
@@ -73,8 +74,16 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     Ok(report)
 }
 
+/// What is less sure is left out of the report on a program whose objects are told apart only roughly:
+/// most of it is not true, and nobody reads a thousand findings.
+const COARSE_CONFIDENCE: f64 = 0.25;
+
 /// The findings that `--rules` and `--min-confidence` let through, and notes on what they hold back.
-fn chosen(findings: Vec<Finding>, arguments: &CheckArguments) -> (Vec<Finding>, Vec<String>) {
+fn chosen(
+    findings: Vec<Finding>,
+    arguments: &CheckArguments,
+    is_coarse: bool,
+) -> (Vec<Finding>, Vec<String>) {
     let mut notes = Vec::new();
     let mut findings = merge_all(findings);
     if !arguments.rules.is_empty() {
@@ -84,13 +93,21 @@ fn chosen(findings: Vec<Finding>, arguments: &CheckArguments) -> (Vec<Finding>, 
         }
     }
     let all = findings.len();
-    findings.retain(|finding| finding.confidence().probability() >= arguments.min_confidence);
-    match all - findings.len() {
-        0 => {}
-        1 => notes.push("1 finding is less sure than --min-confidence and was left out".to_owned()),
-        more => notes
-            .push(format!("{more} findings are less sure than --min-confidence and were left out")),
-    }
+    let default = if is_coarse { COARSE_CONFIDENCE } else { 0.0 };
+    let least = arguments.min_confidence.unwrap_or(default);
+    findings.retain(|finding| finding.confidence().probability() >= least);
+    let left_out = match all - findings.len() {
+        0 => return (findings, notes),
+        1 => "1 finding is".to_owned(),
+        more => format!("{more} findings are"),
+    };
+    notes.push(match arguments.min_confidence {
+        Some(_) => format!("{left_out} less sure than --min-confidence and left out"),
+        None => format!(
+            "{left_out} less sure than {COARSE_CONFIDENCE} and left out, for objects of so large a \
+             program are told apart only roughly (--min-confidence 0 shows all)"
+        ),
+    });
     (findings, notes)
 }
 
@@ -113,4 +130,50 @@ fn stats(classes: usize, execution: &Execution<'_>, checked: &Checked) -> Vec<(S
     let counts = counts.into_iter().map(|(name, count)| (name, count as u64));
     let counts = counts.chain(checked.stats.iter().copied());
     counts.map(|(name, count)| (name.to_owned(), Statistic::Count(count))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Subject, Variable};
+
+    use super::*;
+    use crate::args::{Arguments, Command};
+
+    static DOUBT: Heuristic =
+        Heuristic { name: "doubt", effect: Effect::lowers(2), sentence: "it may be otherwise" };
+
+    fn arguments(words: &[&str]) -> CheckArguments {
+        let words = ["unsnarl", "check", "a.jar"].iter().chain(words);
+        match Arguments::parse_from(words).command {
+            Command::Check(check) => check,
+            _ => panic!("it says check"),
+        }
+    }
+
+    fn findings() -> Vec<Finding> {
+        let found = |field: &str, reasons| {
+            let subject = Subject::variable(Variable::field("a.B", field));
+            let evidence = Evidence::Suspected;
+            let mut finding =
+                Finding::new(Rule::DataRace, subject, evidence, "static/conflict", "so", Vec::new());
+            finding.reasons = reasons;
+            finding
+        };
+        vec![found("sure", Vec::new()), found("doubtful", vec![DOUBT.holds()])]
+    }
+
+    #[test]
+    fn a_large_program_shows_what_is_sure_and_counts_the_rest() {
+        let shown = |words: &[&str], is_coarse| chosen(findings(), &arguments(words), is_coarse);
+        assert_eq!(shown(&[], false).0.len(), 2);
+        let (findings, notes) = shown(&[], true);
+        assert_eq!(findings.len(), 1);
+        assert!(notes[0].starts_with("1 finding is less sure than 0.25 and left out"), "{notes:?}");
+        let (findings, notes) = shown(&["--min-confidence", "0"], true);
+        assert_eq!((findings.len(), notes.len()), (2, 0));
+        let (findings, notes) = shown(&["--min-confidence", "0.9"], false);
+        assert!(findings.is_empty());
+        assert_eq!(notes, ["2 findings are less sure than --min-confidence and left out"]);
+    }
 }

@@ -128,7 +128,7 @@ impl Example {
             rules: Vec::new(),
             fail_on: FailOn::Never,
             arrays: false,
-            min_confidence: 0.0,
+            min_confidence: None,
             format: ReportFormat::Text,
         }
     }
