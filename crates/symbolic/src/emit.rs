@@ -70,7 +70,13 @@ struct Seen {
     /// By number.
     all: Vec<Event>,
     of_context: SecondaryMap<ContextId, Vec<SeenId>>,
+    /// By how many threads each was told already.
+    threads: SecondaryMap<SeenId, usize>,
 }
+
+/// In code that is not told apart by thread, an access is told for so many threads. Further ones would say
+/// the same of the same objects.
+const MOST_THREADS: usize = 8;
 
 impl Seen {
     fn add(&mut self, key: Key, event: Event) {
@@ -84,7 +90,7 @@ impl Seen {
 
     /// Tells the events of a thread, in the order in which its contexts are come to.
     fn tell(
-        &self,
+        &mut self,
         thread: OriginId,
         roots: Vec<ContextId>,
         entered: &SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>,
@@ -95,7 +101,8 @@ impl Seen {
         let mut open = VecDeque::from(roots);
         while let Some(context) = open.pop_front() {
             for &id in &self.of_context[context] {
-                if told.insert(id) {
+                if told.insert(id) && self.threads[id] < MOST_THREADS {
+                    self.threads[id] += 1;
                     let event = self.all[id.index()].clone();
                     events.events.push(Event { thread, context, ..event });
                     events.time_of.push(self.keys[id].time);
@@ -140,7 +147,10 @@ impl Executor<'_, '_> {
                 }
             }
         }
-        for thread in self.heap.origins.keys() {
+        // Those that stand for many threads first: they conflict with each other.
+        let mut threads: Vec<OriginId> = self.heap.origins.keys().collect();
+        threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
+        for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
             seen.tell(thread, own.collect(), &entered, &mut events);
         }
