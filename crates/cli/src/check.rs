@@ -155,8 +155,14 @@ mod tests {
         let found = |field: &str, reasons| {
             let subject = Subject::variable(Variable::field("a.B", field));
             let evidence = Evidence::Suspected;
-            let mut finding =
-                Finding::new(Rule::DataRace, subject, evidence, "static/conflict", "so", Vec::new());
+            let mut finding = Finding::new(
+                Rule::DataRace,
+                subject,
+                evidence,
+                "static/conflict",
+                "so",
+                Vec::new(),
+            );
             finding.reasons = reasons;
             finding
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use unsnarl_findings::{Effect, Heuristic, Reason};
 use unsnarl_models::LockMode;
 use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
-use unsnarl_symbolic::{AccessKind, Event, EventId, Guard, PathStep};
+use unsnarl_symbolic::{AccessKind, Event, EventId, Execution, Guard, PathStep};
 
 use crate::code;
 use crate::conflict::{VariableKind, is_candidate};
@@ -220,9 +220,9 @@ fn objects(race: &Race<'_, '_>) -> Vec<Reason> {
         }
         _ => reasons.push(ONE_OBJECT.holds()),
     }
-    if race.best.object.is_some() && !execution.heap.widened.is_empty() {
-        reasons.push(COARSE_HEAP.holds());
-    }
+    reasons.extend(
+        race.best.object.and_then(|object| coarse_heap(execution, object, [first, second])),
+    );
     let kinds = [first, second].map(|event| execution.heap.origins[event.thread].kind);
     if kinds.contains(&OriginKind::Later) {
         reasons.push(UNKNOWN_THREAD.holds());
@@ -231,6 +231,22 @@ fn objects(race: &Race<'_, '_>) -> Vec<Reason> {
         reasons.push(CLIENTS.holds());
     }
     reasons
+}
+
+/// Whether the object or who accesses it is told apart only roughly.
+pub(crate) fn coarse_heap(
+    execution: &Execution<'_>,
+    object: ObjectId,
+    accesses: [&Event; 2],
+) -> Option<Reason> {
+    let heap = &execution.heap;
+    let is_mixed = |event: &Event| {
+        let origin = heap.instances[event.instance].origin;
+        heap.origins[origin].kind == OriginKind::Mixed
+    };
+    let made = &heap.objects[object];
+    let is_object_mixed = !heap.widened.is_empty() && made.origin.is_none() && made.made.is_some();
+    (is_object_mixed || accesses.into_iter().any(is_mixed)).then(|| COARSE_HEAP.holds())
 }
 
 /// Why the accesses are not ordered.

@@ -25,7 +25,7 @@ use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Order};
 
 use crate::conflict::{Pair, VariableKind, judged_objects};
 use crate::describe::{Describe, counted, listed, simple_name};
-use crate::{Input, Output, code};
+use crate::{Input, Output, code, reasons};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/escape";
@@ -286,6 +286,8 @@ impl Publication {
         finding.reasons.push(RACY_VARIABLE.holds_because(format!(
             "{through}, which makes the object visible, is itself subject to a data race"
         )));
+        let accesses = [write, read].map(|event| describe.event(event));
+        finding.reasons.extend(reasons::coarse_heap(describe.execution, self.object, accesses));
         let publishing = describe.event(self.publishing);
         let is_tested = code::body(describe.program, &describe.execution.heap, publishing.instance)
             .is_some_and(|body| {

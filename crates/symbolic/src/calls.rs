@@ -71,14 +71,17 @@ impl Executor<'_, '_> {
                 && is_followed(heap, frame.instance, call.callee, call.kind)
         };
         let mut is_entered = false;
-        for is_plain in [true, false] {
-            let callees = calls.iter().filter(|call| is_it(call, is_plain)).map(|call| call.callee);
-            let callees: SmallVec<[InstanceId; 4]> = callees.collect();
+        let callees: SmallVec<[InstanceId; 4]> =
+            calls.iter().filter(|call| is_it(call, true)).map(|call| call.callee).collect();
+        // Nobody knows the arguments of calls by reflection.
+        let others = calls.iter().filter(|call| is_it(call, false));
+        let others = others.map(|call| (SmallVec::from_slice(&[call.callee]), SmallVec::new()));
+        let values = arguments.iter().map(|&value| Some(value)).collect();
+        for (callees, values) in std::iter::once((callees, values)).chain(others) {
             if callees.is_empty() {
                 continue;
             }
             is_entered = true;
-            let values = arguments.iter().filter(|_| is_plain).map(|&value| Some(value)).collect();
             if let Some(state) = self.call(frame, id, &callees, values, result, &before) {
                 join_into(&mut after, state);
             }
@@ -129,7 +132,11 @@ impl Executor<'_, '_> {
         if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
-        let (entry, names) = self.enter(frame, arguments, before);
+        let is_reflective = arguments.first().is_none_or(Option::is_none);
+        let (mut entry, names) = self.enter(frame, arguments, before);
+        if is_reflective {
+            self.make_receiver(callees[0], &mut entry);
+        }
         let entry = self.entry(entry);
         let entered = self.contexts_of(frame, id, callees, entry);
         let mut is_passed_over = entered.len() < callees.len();
@@ -443,10 +450,14 @@ impl Executor<'_, '_> {
             after.told.dedup();
         }
         if self.is_merged(context) {
-            // The callee was not told of what is fresh here, so that nobody knows what became of it.
-            for path in &names.carried {
-                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
-            }
+            // Of what is fresh here the callee was told only if that is so for all callers; of the rest nobody
+            // knows what became of it.
+            let still: Vec<Path> =
+                inner.fresh.iter().filter_map(|fresh| outward(&fresh.path)).collect();
+            after.fresh.retain(|fresh| {
+                still.contains(&fresh.path)
+                    || !names.carried.iter().any(|path| fresh.path.begins_with(path))
+            });
             return after;
         }
         leave_locks(&mut after, inner, &names.told_locks, &outward);

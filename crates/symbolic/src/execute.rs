@@ -244,8 +244,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads -= 1;
             for &entry in &data.entries {
                 let first = self.first_entry(data.kind, entry);
-                let first = self.entry(first);
-                let context = self.context(entry, first);
+                let context = self.push_context(entry, Arc::new(first), false);
                 self.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
@@ -265,20 +264,21 @@ impl<'e, 'm> Executor<'e, 'm> {
     /// How a thread enters its first method. What a client makes is its own while it is made.
     fn first_entry(&mut self, kind: OriginKind, instance: InstanceId) -> Entry {
         let mut entry = Entry::default();
-        let method = self.heap.instances[instance].method;
-        if kind == OriginKind::Client
-            && self.program.methods()[method].name == self.program.names.known.init
-            && let Some(facts) = self.methods.get(method)
-        {
-            let statements = facts.body.statements.values();
-            let mut parameters =
-                statements.filter(|data| data.operation == Operation::Parameter(0));
-            if let Some(this) = parameters.next().and_then(|data| data.result) {
-                let objects = self.set(self.heap.points_to(instance, this));
-                entry.state.add_fresh(Fresh { path: Path::root(Root::Parameter(0)), objects });
-            }
+        if kind == OriginKind::Client {
+            self.make_receiver(instance, &mut entry);
         }
         entry
+    }
+
+    /// A constructor that is called from outside, or by reflection, gets a new object.
+    pub(crate) fn make_receiver(&mut self, instance: InstanceId, entry: &mut Entry) {
+        let method = self.heap.instances[instance].method;
+        let this = Path::root(Root::Parameter(0));
+        if self.program.methods()[method].name == self.program.names.known.init
+            && let Some(objects) = self.argument_objects(instance, Some(&this))
+        {
+            entry.state.add_fresh(Fresh { path: this, objects });
+        }
     }
 
     /// The contexts in which threads begin.
@@ -406,12 +406,34 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
         let mut state = entry.state.clone();
-        // Paths are told by the numbers of one caller: many callers have none in common.
+        // Paths are told by the numbers of one caller. What many have in common are the arguments.
+        let own = |path: &Path| {
+            if let Root::Parameter(_) = path.root {
+                return Some(path.clone());
+            }
+            let bindings = entry.bindings.iter().enumerate();
+            let mut named = bindings.filter_map(|(number, binding)| {
+                let strict = binding.strict.as_ref().filter(|strict| path.begins_with(strict))?;
+                let steps = path.steps[strict.steps.len()..].into();
+                Some(Path { root: Root::Parameter(number as u16), steps })
+            });
+            named.next()
+        };
         for lock in &mut state.locks {
-            lock.path = lock.path.take().filter(|path| path.root.is_global());
+            let path = lock.path.take();
+            lock.path = path.and_then(|path| own(&path).or(path.root.is_global().then_some(path)));
             lock.inherited = None;
+            if let Some(objects) = self.argument_objects(instance, lock.path.as_ref()) {
+                lock.objects = objects;
+            }
         }
-        state.fresh.clear();
+        for fresh in std::mem::take(&mut state.fresh) {
+            if let Some(path) = own(&fresh.path)
+                && let Some(objects) = self.argument_objects(instance, Some(&path))
+            {
+                state.add_fresh(Fresh { path, objects });
+            }
+        }
         state.joined_paths.clear();
         state.received.retain(|(_, path)| path.is_none());
         let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
@@ -440,6 +462,16 @@ impl<'e, 'm> Executor<'e, 'm> {
                 context
             }
         }
+    }
+
+    /// All objects that an argument may be, if the path is one.
+    fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
+        let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
+        let facts = self.methods.get(self.heap.instances[instance].method)?;
+        let mut statements = facts.body.statements.values();
+        let argument = statements.find(|data| data.operation == Operation::Parameter(number))?;
+        let objects = self.heap.points_to(instance, argument.result?);
+        steps.is_empty().then(|| self.set(objects))
     }
 
     pub(crate) fn is_merged(&self, context: ContextId) -> bool {
