@@ -132,9 +132,13 @@ impl Executor<'_, '_> {
         if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
-        let is_reflective = arguments.first().is_none_or(Option::is_none);
+        let is_made = match arguments.first() {
+            Some(&Some(this)) => self.is_private(frame, this),
+            // By reflection.
+            _ => true,
+        };
         let (mut entry, names) = self.enter(frame, arguments, before);
-        if is_reflective {
+        if is_made {
             self.make_receiver(callees[0], &mut entry);
         }
         let entry = self.entry(entry);
@@ -164,6 +168,12 @@ impl Executor<'_, '_> {
             join_into(&mut after, before.clone());
         }
         after
+    }
+
+    /// Whether only one thread ever sees what a value refers to: it need not be told to be new.
+    fn is_private(&self, frame: &Frame, value: Value) -> bool {
+        let objects = self.heap.points_to(frame.instance, value);
+        !objects.is_empty() && objects.iter().all(|&object| self.sharing.is_private(object))
     }
 
     /// The contexts for a call in a certain state, without those of callees that matter to no other thread.

@@ -270,7 +270,8 @@ impl<'e, 'm> Executor<'e, 'm> {
         entry
     }
 
-    /// A constructor that is called from outside, or by reflection, gets a new object.
+    /// A constructor that is called from outside, by reflection, or on what only one thread ever sees, gets an
+    /// object that nobody else sees.
     pub(crate) fn make_receiver(&mut self, instance: InstanceId, entry: &mut Entry) {
         let method = self.heap.instances[instance].method;
         let this = Path::root(Root::Parameter(0));
