@@ -6,6 +6,7 @@
 //! nothing of detectors.
 
 mod event;
+pub mod session;
 mod source;
 mod tables;
 

@@ -55,7 +55,7 @@ pub enum Lock {
 }
 
 /// A variable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variable {
     /// A field of an object.
     Field(ObjectId, FieldId),
