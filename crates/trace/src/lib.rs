@@ -6,13 +6,18 @@
 //! nothing of detectors.
 
 mod event;
+mod ids;
+mod open;
+pub mod rapid_bin;
 pub mod session;
 mod source;
+pub mod std_text;
 mod tables;
 
 pub use event::{
     ChannelId, Event, FieldId, LockId, MethodId, NameId, ObjectId, Operation, SiteId, ThreadId,
     VariableId,
 };
+pub use open::open;
 pub use source::{Problem, Problems, Source, TraceError};
 pub use tables::{Channel, Field, Lock, Method, Object, Site, Sites, Tables, Thread, Variable};
