@@ -1,0 +1,78 @@
+//! A program with the agent does what it does without it.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use support::{Program, Recording, printed};
+use unsnarl_trace::Operation;
+
+#[test]
+fn output_and_exit_code_are_the_same() {
+    for jdk in unsnarl_testing::jdks() {
+        for name in ["Accesses", "Behaviour", "Counter", "Objects", "Uncaught"] {
+            let program = Program::compile(&jdk, name);
+            let plain = printed(&program.plain(&jdk, &[]).output().unwrap());
+            let watched = printed(&program.watched(&jdk, &[]).output().unwrap());
+            assert_eq!(watched, plain, "{name} on {}", jdk.name());
+            let recording = Recording::read(&program.session());
+            assert_eq!(recording.problems, Vec::<String>::new(), "{name} on {}", jdk.name());
+            assert!(recording.events.len() > 3, "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_collector_starts() {
+    for jdk in unsnarl_testing::jdks() {
+        for collector in ["UseG1GC", "UseSerialGC", "UseParallelGC", "UseZGC"] {
+            let program = Program::compile(&jdk, "Counter");
+            let option = format!("-XX:+{collector}");
+            let output = program.watched(&jdk, &[&option]).output().unwrap();
+            let nothing = (Some(0), String::new(), String::new());
+            assert_eq!(printed(&output), nothing, "{collector} on {}", jdk.name());
+            assert!(Recording::read(&program.session()).events.len() > 8000);
+        }
+    }
+}
+
+/// What the program had written when it said so is in the trace, whenever it is killed.
+#[test]
+fn a_killed_program_leaves_all_that_it_wrote() {
+    for jdk in unsnarl_testing::jdks() {
+        for lines in [1, 17, 400] {
+            let program = Program::compile(&jdk, "Endless");
+            let mut command = program.watched(&jdk, &[]);
+            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+            let output = BufReader::new(child.stdout.take().unwrap());
+            let said: usize = output.lines().nth(lines - 1).unwrap().unwrap().parse().unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
+
+            let recording = Recording::read(&program.session());
+            assert_eq!(recording.problems, Vec::<String>::new());
+            let writes = recording
+                .events
+                .iter()
+                .filter(|event| matches!(event.operation, Operation::Write(_)))
+                .count();
+            assert!(writes >= 1000 * said, "{writes} writes, {said} rounds on {}", jdk.name());
+        }
+    }
+}
+
+/// A folder that has a session already, and options that are wrong, leave the program as it is.
+#[test]
+fn without_a_session_nothing_happens() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Counter");
+        program.record(&jdk);
+        let before = Recording::read(&program.session()).events.len();
+        let again = program.watched(&jdk, &[]).output().unwrap();
+        assert_eq!(printed(&again), (Some(0), String::new(), String::new()));
+        assert_eq!(Recording::read(&program.session()).events.len(), before);
+    }
+}
