@@ -1,8 +1,12 @@
 //! The rewriting of one method body.
 
-use unsnarl_classfile::edit::{ClassEditor, CodeEditor, CodeError, LabelId, NodeId, PoolEditor};
+use std::collections::HashMap;
+
+use unsnarl_classfile::edit::{
+    ClassEditor, CodeEditor, CodeError, Handler, LabelId, NodeId, PoolEditor,
+};
 use unsnarl_classfile::read::{ClassFile, Member};
-use unsnarl_classfile::{FieldType, Instruction, Opcode, ReadError, flags};
+use unsnarl_classfile::{FieldType, Instruction, Opcode, ReadError, VerificationType, flags};
 
 use crate::hooks::{self, Hook};
 use crate::plan::Events;
@@ -117,8 +121,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 self.monitor_enter(node, line, pool)?;
             }
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
-                let site = self.site(line, Operation::Monitor);
-                Probe::before(&mut self.code, pool, node).top(hooks::MONITOR_LEAVES, site)?;
+                self.monitor_exit(node, line, pool)?;
             }
             Instruction::Invoke { opcode: InvokeVirtual, method }
                 if self.events.synchronization =>
@@ -228,6 +231,55 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// The hook comes before the instruction. A compiler's handler that leaves a monitor covers itself: if
+    /// the hook failed there, for lack of stack, the handler would run again and again, and the JIT
+    /// refuses such a method. So the hook gets a handler of its own, which goes on behind it.
+    fn monitor_exit(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let covers_itself = self.is_in_handler_that_covers_itself(node);
+        let before = self.code.previous(node);
+        let site = self.site(line, Operation::Monitor);
+        Probe::before(&mut self.code, pool, node).top(hooks::MONITOR_LEAVES, site)?;
+        let (true, Some(before)) = (covers_itself, before) else { return Ok(()) };
+        let Some(&Instruction::Local { opcode, local }) = self.code.instruction(before) else {
+            return Ok(());
+        };
+        let known = self.code.known_before(node, pool)?;
+        // Other words on the stack would be lost in the handler.
+        let only_monitor = known.as_ref().is_some_and(|(_, stack)| stack.len() == 1);
+        if !only_monitor && self.code.has_frames() {
+            return Ok(());
+        }
+        let [start, end, handler] = [(); 3].map(|()| self.code.new_label());
+        self.code.bind_after(start, before)?;
+        self.code.bind_before(end, node)?;
+        self.code.bind_at_end(handler)?;
+        self.code.append(Instruction::Plain(Opcode::Pop));
+        self.code.append(Instruction::Local { opcode, local });
+        self.code.append(Instruction::Jump { opcode: Opcode::Goto, target: end });
+        self.code.add_handler_first(Handler { start, end, handler, catch_type: None });
+        if let (true, Some((locals, stack))) = (self.code.has_frames(), known) {
+            let throwable = VerificationType::Object(pool.add_class(b"java/lang/Throwable")?);
+            self.code.set_frame(handler, locals.clone(), vec![throwable]);
+            self.code.set_frame(end, locals, stack);
+        }
+        Ok(())
+    }
+
+    fn is_in_handler_that_covers_itself(&self, node: NodeId) -> bool {
+        let places: HashMap<NodeId, usize> =
+            self.code.nodes().enumerate().map(|(place, node)| (node, place)).collect();
+        let place = |label| self.code.binding(label).and_then(|node| places.get(&node)).copied();
+        self.code.handlers().any(|(_, handler)| {
+            let range = place(handler.start)..place(handler.end);
+            range.contains(&place(handler.handler)) && range.contains(&places.get(&node).copied())
+        })
     }
 
     /// The monitor of a synchronized method is entered before its first instruction, and left behind
