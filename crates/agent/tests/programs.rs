@@ -64,6 +64,36 @@ fn a_killed_program_leaves_all_that_it_wrote() {
     }
 }
 
+/// A hook that finds no stack left does not keep a monitor, and does not run for ever.
+#[test]
+fn running_out_of_stack_leaves_no_monitor() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Overflow");
+        for options in [&["-Xint"][..], &[]] {
+            let mut command = program.watched(&jdk, options);
+            let expected = (Some(0), "failures 0\n".to_owned(), String::new());
+            assert_eq!(printed(&command.output().unwrap()), expected, "{}", jdk.name());
+            std::fs::remove_dir_all(program.session()).unwrap();
+        }
+    }
+}
+
+/// The JIT refuses methods whose monitors and handlers it cannot match.
+#[test]
+fn methods_with_monitors_are_compiled() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Hot");
+        let output = program.watched(&jdk, &["-XX:+PrintCompilation"]).output().unwrap();
+        let (code, text, _) = printed(&output);
+        assert_eq!(code, Some(0));
+        for method in ["block", "loop", "method"] {
+            let name = format!("Hot::{method} ");
+            assert!(text.lines().any(|line| line.contains(&name)), "{method}\n{text}");
+        }
+        assert!(!text.contains("COMPILE SKIPPED"), "{}\n{text}", jdk.name());
+    }
+}
+
 /// A folder that has a session already, and options that are wrong, leave the program as it is.
 #[test]
 fn without_a_session_nothing_happens() {
