@@ -20,36 +20,58 @@ entity_id! {
 /// How many slots of ended threads are tried for a new thread, so that a start costs little.
 const TRIED_SLOTS: usize = 16;
 
-/// When, in one slot.
+/// When, in one slot: 28 bits for the slot and 36 for the time. A trace with more threads at once, or
+/// with a thread that releases more often, would be larger than any disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Epoch {
-    pub(crate) slot: SlotId,
-    pub(crate) time: u64,
+pub(crate) struct Epoch(u64);
+
+const TIME_BITS: u32 = 36;
+
+impl Epoch {
+    /// Before all others, and known to all.
+    pub(crate) const NEVER: Self = Self(0);
+
+    #[inline]
+    pub(crate) fn new(slot: SlotId, time: u64) -> Self {
+        Self((slot.index() as u64) << TIME_BITS | time)
+    }
+
+    #[inline]
+    pub(crate) fn slot(self) -> SlotId {
+        SlotId::from_index((self.0 >> TIME_BITS) as usize)
+    }
+
+    #[inline]
+    fn time(self) -> u64 {
+        self.0 & ((1 << TIME_BITS) - 1)
+    }
+
+    fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
 }
 
 /// For every slot, the time up to which its steps are known. Nothing is known at time 0.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct VectorClock {
+struct VectorClock {
     times: Vec<u64>,
 }
 
 impl VectorClock {
     /// Whether a step at this epoch is known.
     #[inline]
-    pub(crate) fn knows(&self, slot: SlotId, time: u64) -> bool {
-        time <= self.time(slot)
+    fn knows(&self, epoch: Epoch) -> bool {
+        epoch.time() <= self.times.get(epoch.slot().index()).copied().unwrap_or(0)
     }
 
+    /// Takes over one epoch and what comes before it in its slot.
     #[inline]
-    fn time(&self, slot: SlotId) -> u64 {
-        self.times.get(slot.index()).copied().unwrap_or(0)
-    }
-
-    fn set(&mut self, slot: SlotId, time: u64) {
-        if slot.index() >= self.times.len() {
-            self.times.resize(slot.index() + 1, 0);
+    fn add(&mut self, epoch: Epoch) {
+        let index = epoch.slot().index();
+        if index >= self.times.len() {
+            self.times.resize(index + 1, 0);
         }
-        self.times[slot.index()] = time;
+        self.times[index] = self.times[index].max(epoch.time());
     }
 
     /// Takes over all that `other` knows.
@@ -73,11 +95,49 @@ pub(crate) struct Clocks {
     slots: Slots,
 }
 
-#[derive(Clone, Debug, Default)]
-struct ThreadClock {
-    /// Where its steps are counted; none before the first and after the last of them.
-    slot: Option<SlotId>,
-    clock: VectorClock,
+/// Where a thread is and what it knows.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadClock {
+    /// When it is; [`Epoch::NEVER`] before its first step. All that comes before in the slot is known.
+    now: Epoch,
+    /// Whether the slot was given back.
+    has_ended: bool,
+    /// What it knows of other slots.
+    known: VectorClock,
+}
+
+impl Default for ThreadClock {
+    fn default() -> Self {
+        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default() }
+    }
+}
+
+impl ThreadClock {
+    /// When the thread does what it does now.
+    #[inline]
+    pub(crate) fn now(&self) -> Epoch {
+        self.now
+    }
+
+    /// Whether a step comes before what the thread does now.
+    #[inline]
+    pub(crate) fn knows(&self, epoch: Epoch) -> bool {
+        epoch.slot() == self.now.slot() || self.known.knows(epoch)
+    }
+
+    /// Takes over all that another thread knows.
+    fn join(&mut self, other: &Self) {
+        self.known.join(&other.known);
+        self.known.add(other.now);
+    }
+
+    /// Lets others know all that this thread knows; what it does from now on is later.
+    #[inline]
+    fn publish(&mut self, to: &mut VectorClock) {
+        to.join(&self.known);
+        to.add(self.now);
+        self.now = self.now.next();
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -91,48 +151,47 @@ struct LockClock {
 /// Who has had which slot.
 #[derive(Debug, Default)]
 struct Slots {
-    /// For every slot the threads that had it, each with the time at which it began.
-    owners: Vec<Vec<(u64, ThreadId)>>,
-    /// The slots without a thread, with their last times.
+    /// For every slot the threads that had it, each with when it began.
+    owners: Vec<Vec<(Epoch, ThreadId)>>,
+    /// When the slots that nobody has were last used.
     free: Vec<Epoch>,
 }
 
 impl Slots {
-    /// A slot that nobody had.
-    fn fresh(&mut self, thread: ThreadId) -> Epoch {
-        let slot = SlotId::from_index(self.owners.len());
-        self.owners.push(vec![(1, thread)]);
-        Epoch { slot, time: 1 }
-    }
-
-    /// A slot for a thread that comes after all that is in `known`.
-    fn for_thread(&mut self, thread: ThreadId, known: &VectorClock) -> Epoch {
+    /// The first epoch of a thread that comes after all that is in `known`.
+    fn first_epoch(&mut self, thread: ThreadId, known: &VectorClock) -> Epoch {
         let tried = self.free.iter().rev().take(TRIED_SLOTS);
-        let found = tried.enumerate().find(|(_, last)| known.knows(last.slot, last.time));
-        let Some((position, &last)) = found else { return self.fresh(thread) };
-        self.free.remove(self.free.len() - 1 - position);
-        let first = Epoch { slot: last.slot, time: last.time + 1 };
-        self.owners[last.slot.index()].push((first.time, thread));
+        let found = tried.enumerate().find(|&(_, &last)| known.knows(last));
+        let first = match found {
+            Some((position, &last)) => {
+                self.free.remove(self.free.len() - 1 - position);
+                last.next()
+            }
+            None => {
+                self.owners.push(Vec::new());
+                Epoch::new(SlotId::from_index(self.owners.len() - 1), 1)
+            }
+        };
+        self.owners[first.slot().index()].push((first, thread));
         first
     }
 }
 
 impl Clocks {
-    /// What a thread knows now, and its own epoch.
+    /// Where a thread is and what it knows.
     #[inline]
-    pub(crate) fn now(&mut self, thread: ThreadId) -> (&VectorClock, Epoch) {
-        let slot = match self.threads[thread].slot {
-            Some(slot) => slot,
-            None => self.give_slot(thread),
-        };
-        let clock = &self.threads[thread].clock;
-        (clock, Epoch { slot, time: clock.time(slot) })
+    pub(crate) fn of(&mut self, thread: ThreadId) -> &mut ThreadClock {
+        let clock = &self.threads[thread];
+        if clock.now == Epoch::NEVER || clock.has_ended {
+            self.give_slot(thread);
+        }
+        &mut self.threads[thread]
     }
 
-    /// The thread that had the slot at that time.
+    /// The thread that did something at that time.
     pub(crate) fn thread_at(&self, epoch: Epoch) -> ThreadId {
-        let owners = &self.slots.owners[epoch.slot.index()];
-        let later = owners.partition_point(|&(first, _)| first <= epoch.time);
+        let owners = &self.slots.owners[epoch.slot().index()];
+        let later = owners.partition_point(|&(first, _)| first.time() <= epoch.time());
         owners[later - 1].1
     }
 
@@ -147,30 +206,27 @@ impl Clocks {
         let thread = event.thread;
         match event.operation {
             Operation::Acquire(lock) | Operation::Wake(lock) => {
-                let clock = &mut self.threads[thread].clock;
-                clock.join(&self.locks[lock].exclusive);
-                clock.join(&self.locks[lock].shared);
+                let known = &mut self.threads[thread].known;
+                known.join(&self.locks[lock].exclusive);
+                known.join(&self.locks[lock].shared);
             }
             Operation::Release(lock) | Operation::Wait(lock) => {
-                self.now(thread);
-                self.locks[lock].exclusive.join(&self.threads[thread].clock);
-                self.advance(thread);
+                self.of(thread);
+                self.threads[thread].publish(&mut self.locks[lock].exclusive);
             }
             Operation::AcquireShared(lock) => {
-                self.threads[thread].clock.join(&self.locks[lock].exclusive);
+                self.threads[thread].known.join(&self.locks[lock].exclusive);
             }
             Operation::ReleaseShared(lock) => {
-                self.now(thread);
-                self.locks[lock].shared.join(&self.threads[thread].clock);
-                self.advance(thread);
+                self.of(thread);
+                self.threads[thread].publish(&mut self.locks[lock].shared);
             }
             Operation::Send(channel) => {
-                self.now(thread);
-                self.channels[channel].join(&self.threads[thread].clock);
-                self.advance(thread);
+                self.of(thread);
+                self.threads[thread].publish(&mut self.channels[channel]);
             }
             Operation::Receive(channel) => {
-                self.threads[thread].clock.join(&self.channels[channel]);
+                self.threads[thread].known.join(&self.channels[channel]);
             }
             Operation::Fork(child) => self.fork(thread, child),
             Operation::Join(child) => self.join(thread, child),
@@ -188,53 +244,39 @@ impl Clocks {
     }
 
     #[cold]
-    fn give_slot(&mut self, thread: ThreadId) -> SlotId {
-        let known = std::mem::take(&mut self.threads[thread].clock);
-        let first = self.slots.for_thread(thread, &known);
-        let of_thread = &mut self.threads[thread];
-        of_thread.clock = known;
-        of_thread.clock.set(first.slot, first.time);
-        of_thread.slot = Some(first.slot);
-        first.slot
-    }
-
-    /// The thread has published what it did: what follows is later.
-    #[inline]
-    fn advance(&mut self, thread: ThreadId) {
-        let of_thread = &mut self.threads[thread];
-        if let Some(slot) = of_thread.slot {
-            of_thread.clock.times[slot.index()] += 1;
-        }
+    fn give_slot(&mut self, thread: ThreadId) {
+        let clock = &mut self.threads[thread];
+        clock.known.add(clock.now);
+        clock.now = self.slots.first_epoch(thread, &clock.known);
+        clock.has_ended = false;
     }
 
     fn fork(&mut self, thread: ThreadId, child: ThreadId) {
         if thread == child {
             return;
         }
-        self.now(thread);
-        let known = std::mem::take(&mut self.threads[thread].clock);
-        self.threads[child].clock.join(&known);
-        self.threads[thread].clock = known;
-        self.advance(thread);
-        self.now(child);
+        let mut published = VectorClock::default();
+        self.of(thread).publish(&mut published);
+        self.threads[child].known.join(&published);
+        self.of(child);
     }
 
     fn join(&mut self, thread: ThreadId, child: ThreadId) {
         if thread == child {
             return;
         }
-        let known = std::mem::take(&mut self.threads[child].clock);
-        self.threads[thread].clock.join(&known);
-        self.threads[child].clock = known;
+        let ended = std::mem::take(&mut self.threads[child]);
+        self.threads[thread].join(&ended);
+        self.threads[child] = ended;
         self.end(child);
     }
 
     /// Gives the slot back. A thread that goes on nevertheless gets another one.
     fn end(&mut self, thread: ThreadId) {
-        let of_thread = &mut self.threads[thread];
-        if let Some(slot) = of_thread.slot.take() {
-            let time = of_thread.clock.time(slot);
-            self.slots.free.push(Epoch { slot, time });
+        let clock = &mut self.threads[thread];
+        if clock.now != Epoch::NEVER && !clock.has_ended {
+            clock.has_ended = true;
+            self.slots.free.push(clock.now);
         }
     }
 }
@@ -259,7 +301,7 @@ mod tests {
         let mut clocks = Clocks::default();
         for child in 1..1000 {
             run(&mut clocks, 0, Operation::Fork(thread(child)));
-            let (_, epoch) = clocks.now(thread(child));
+            let epoch = clocks.of(thread(child)).now();
             assert_eq!(clocks.thread_at(epoch), thread(child));
             run(&mut clocks, child, Operation::End);
             run(&mut clocks, 0, Operation::Join(thread(child)));
@@ -280,11 +322,10 @@ mod tests {
     fn a_thread_that_goes_on_after_it_was_joined_is_not_known() {
         let mut clocks = Clocks::default();
         run(&mut clocks, 0, Operation::Fork(thread(1)));
-        let (_, before) = clocks.now(thread(1));
+        let before = clocks.of(thread(1)).now();
         run(&mut clocks, 0, Operation::Join(thread(1)));
-        let (_, after) = clocks.now(thread(1));
-        let (main, _) = clocks.now(thread(0));
-        assert!(main.knows(before.slot, before.time));
-        assert!(!main.knows(after.slot, after.time));
+        let after = clocks.of(thread(1)).now();
+        let main = clocks.of(thread(0));
+        assert!(main.knows(before) && !main.knows(after));
     }
 }

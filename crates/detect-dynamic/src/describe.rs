@@ -1,8 +1,10 @@
 //! Names for what is in a trace, as findings have them.
 
 use unsnarl_entity::EntityId;
-use unsnarl_findings::{Frame, MethodReference, Variable};
-use unsnarl_trace::{self as trace, FieldId, NameId, SiteId, Sites, Tables, ThreadId, VariableId};
+use unsnarl_findings::{Frame, Lock, MethodReference, Variable};
+use unsnarl_trace::{
+    self as trace, FieldId, LockId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
+};
 
 /// What a race is about: races on the same field of different objects, or on different elements of
 /// arrays of one type, are one defect if they are at the same places.
@@ -60,6 +62,17 @@ pub(crate) fn place(frame: &Frame) -> String {
     match frame {
         Frame::Code { file: Some(file), line: Some(line), .. } => format!("{file}:{line}"),
         other => other.to_string(),
+    }
+}
+
+/// A lock, as findings have it.
+pub(crate) fn lock(lock: LockId, tables: &Tables) -> Lock {
+    match tables.locks[lock] {
+        trace::Lock::Object(object) => {
+            let object = tables.objects[object];
+            Lock::of_class(tables.text(object.class)).labelled(format!("#{}", object.number))
+        }
+        trace::Lock::Named(name) => Lock::named(tables.text(name)),
     }
 }
 

@@ -25,15 +25,16 @@
 
 use std::hash::BuildHasherDefault;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, Operation, SiteId, Tables, ThreadId, VariableId};
+use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
 
-use crate::clocks::{Clocks, Epoch, SlotId, VectorClock};
-use crate::describe::{RaceSubject, frame, place, thread};
+use crate::clocks::{Clocks, Epoch, ThreadClock};
+use crate::describe::{RaceSubject, frame, lock, place, thread};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::locksets::{LocksetId, Locksets};
 
 const DETECTOR: &str = "dynamic/happens-before";
 
@@ -52,6 +53,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
 #[derive(Default)]
 struct HappensBefore {
     clocks: Clocks,
+    locksets: Locksets,
     variables: SecondaryMap<VariableId, State>,
     /// Reads by several threads of variables without a race.
     reads: ReadPool,
@@ -74,65 +76,48 @@ enum State {
     Racy(u32),
 }
 
-/// The last access of a kind: when, by the thread of which slot, and where.
+/// The last access of a kind: when and by whom, where, and with which locks.
 #[derive(Clone, Copy, Debug)]
 struct Last {
-    time: u64,
-    slot: SlotId,
+    epoch: Epoch,
     site: SiteId,
+    locks: LocksetId,
 }
 
 impl Last {
     fn never() -> Self {
-        Self { time: 0, slot: SlotId::from_index(0), site: SiteId::from_index(0) }
+        Self { epoch: Epoch::NEVER, site: SiteId::from_index(0), locks: LocksetId::from_index(0) }
     }
 
-    /// Whether it comes before what a thread with this clock does now; true if it never was.
+    /// Whether it comes before what the thread does now; true if it never was.
     #[inline]
-    fn is_known(self, clock: &VectorClock) -> bool {
-        clock.knows(self.slot, self.time)
-    }
-
-    #[inline]
-    fn is_at(self, now: Epoch) -> bool {
-        self.time == now.time && self.slot == now.slot
+    fn is_known(self, by: &ThreadClock) -> bool {
+        by.knows(self.epoch)
     }
 }
 
-/// The last access of a kind in one slot; at time 0 if there was none.
-#[derive(Clone, Copy, Debug)]
-struct Moment {
-    time: u64,
-    site: SiteId,
-}
-
-/// The last accesses of every slot.
+/// The last accesses of every slot, at the index of the slot.
 #[derive(Clone, Debug, Default)]
 struct History {
-    writes: Vec<Moment>,
-    reads: Vec<Moment>,
+    writes: Vec<Last>,
+    reads: Vec<Last>,
 }
 
-fn put(moments: &mut Vec<Moment>, last: Last) {
-    let index = last.slot.index();
-    if index >= moments.len() {
-        moments.resize(index + 1, Moment { time: 0, site: SiteId::from_index(0) });
+fn put(lasts: &mut Vec<Last>, last: Last) {
+    if last.epoch == Epoch::NEVER {
+        return;
     }
-    moments[index] = Moment { time: last.time, site: last.site };
-}
-
-fn lasts(moments: &[Moment]) -> impl Iterator<Item = Last> + '_ {
-    moments.iter().enumerate().filter(|(_, moment)| moment.time > 0).map(|(slot, moment)| Last {
-        time: moment.time,
-        slot: SlotId::from_index(slot),
-        site: moment.site,
-    })
+    let index = last.epoch.slot().index();
+    if index >= lasts.len() {
+        lasts.resize(index + 1, Last::never());
+    }
+    lasts[index] = last;
 }
 
 /// Concurrent reads of variables, each for every slot, with places that are used again.
 #[derive(Default)]
 struct ReadPool {
-    values: Vec<Vec<Moment>>,
+    values: Vec<Vec<Last>>,
     free: Vec<u32>,
 }
 
@@ -155,7 +140,7 @@ impl ReadPool {
 struct Found {
     racing: Vec<RacingEvent>,
     racing_count: u64,
-    pairs: IndexMap<Pair, Threads, BuildHasherDefault<FxHasher>>,
+    pairs: IndexMap<Pair, Circumstances, BuildHasherDefault<FxHasher>>,
 }
 
 /// Two accesses that race, by what and where they are.
@@ -172,11 +157,11 @@ enum Kind {
     Write,
 }
 
-/// Who raced when a pair was seen first.
+/// Who raced, and with which locks, when a pair was seen first.
 #[derive(Clone, Copy, Debug)]
-struct Threads {
-    earlier: ThreadId,
-    later: ThreadId,
+struct Circumstances {
+    earlier: (ThreadId, LocksetId),
+    later: (ThreadId, LocksetId),
 }
 
 impl Detector for HappensBefore {
@@ -185,7 +170,10 @@ impl Detector for HappensBefore {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
             Operation::Write(variable) => self.write(event, variable, tables),
-            _ => self.clocks.on(event),
+            _ => {
+                self.clocks.on(event);
+                self.locksets.on(event);
+            }
         }
     }
 
@@ -194,7 +182,8 @@ impl Detector for HappensBefore {
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
-        let findings = self.found.pairs.iter().map(|(pair, who)| finding(pair, *who, tables));
+        let findings = self.found.pairs.iter();
+        let findings = findings.map(|(pair, seen)| finding(pair, seen, &self.locksets, tables));
         let racy = |state: &State| matches!(state, State::Racy(_));
         let racy_variables = self.variables.iter().filter(|(_, state)| racy(state)).count();
         Checked {
@@ -211,12 +200,14 @@ impl Detector for HappensBefore {
 impl HappensBefore {
     #[inline]
     fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
-        let (clock, now) = self.clocks.now(event.thread);
-        let last = Last { time: now.time, slot: now.slot, site: event.site };
+        let clock: &ThreadClock = self.clocks.of(event.thread);
+        let now = clock.now();
+        let locks = self.locksets.held(event.thread);
+        let last = Last { epoch: now, site: event.site, locks };
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
-            State::Ordered { read, .. } if read.is_at(now) => {}
+            State::Ordered { read, .. } if read.epoch == now => {}
             State::Ordered { write, ref mut read } if write.is_known(clock) => {
                 if read.is_known(clock) {
                     *read = last;
@@ -237,12 +228,14 @@ impl HappensBefore {
 
     #[inline]
     fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
-        let (clock, now) = self.clocks.now(event.thread);
-        let last = Last { time: now.time, slot: now.slot, site: event.site };
+        let clock: &ThreadClock = self.clocks.of(event.thread);
+        let now = clock.now();
+        let locks = self.locksets.held(event.thread);
+        let last = Last { epoch: now, site: event.site, locks };
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
-            State::Ordered { write, .. } if write.is_at(now) => {}
+            State::Ordered { write, .. } if write.epoch == now => {}
             State::Ordered { ref mut write, read }
                 if write.is_known(clock) && read.is_known(clock) =>
             {
@@ -250,7 +243,8 @@ impl HappensBefore {
             }
             State::ReadShared { write, reads }
                 if write.is_known(clock)
-                    && lasts(&self.reads.values[reads as usize])
+                    && self.reads.values[reads as usize]
+                        .iter()
                         .all(|read| read.is_known(clock)) =>
             {
                 self.reads.give_back(reads);
@@ -264,51 +258,49 @@ impl HappensBefore {
     #[cold]
     fn race(&mut self, event: &Event, variable: VariableId, kind: Kind, tables: &Tables) {
         let history = self.history(variable);
-        let (clock, now) = self.clocks.now(event.thread);
-        let clock = clock.clone();
-        let History { writes, reads } = &self.histories[history as usize];
+        let clock: &ThreadClock = self.clocks.of(event.thread);
+        let locks = self.locksets.held(event.thread);
+        let last = Last { epoch: clock.now(), site: event.site, locks };
+        let History { writes, reads } = &mut self.histories[history as usize];
         let mut unordered: Vec<(Last, Kind)> =
-            lasts(writes).map(|write| (write, Kind::Write)).collect();
+            writes.iter().map(|&write| (write, Kind::Write)).collect();
         if kind == Kind::Write {
-            unordered.extend(lasts(reads).map(|read| (read, Kind::Read)));
+            unordered.extend(reads.iter().map(|&read| (read, Kind::Read)));
         }
-        unordered.retain(|(last, _)| !last.is_known(&clock));
-        if !unordered.is_empty() {
-            self.found.racing_count += 1;
-            self.found.racing.push(RacingEvent { site: event.site, variable });
-        }
-        let subject = RaceSubject::of(variable, tables);
-        for (last, earlier) in unordered {
-            let epoch = Epoch { slot: last.slot, time: last.time };
-            let threads = Threads { earlier: self.clocks.thread_at(epoch), later: event.thread };
-            let pair = Pair { subject, earlier: (last.site, earlier), later: (event.site, kind) };
-            self.found.pairs.entry(pair).or_insert(threads);
-        }
-        let last = Last { time: now.time, slot: now.slot, site: event.site };
-        let history = &mut self.histories[history as usize];
+        unordered.retain(|(earlier, _)| !earlier.is_known(clock));
         match kind {
-            Kind::Read => put(&mut history.reads, last),
-            Kind::Write => put(&mut history.writes, last),
+            Kind::Read => put(reads, last),
+            Kind::Write => put(writes, last),
+        }
+        if unordered.is_empty() {
+            return;
+        }
+        self.found.racing_count += 1;
+        self.found.racing.push(RacingEvent { site: event.site, variable });
+        let subject = RaceSubject::of(variable, tables);
+        for (earlier, earlier_kind) in unordered {
+            let pair =
+                Pair { subject, earlier: (earlier.site, earlier_kind), later: (event.site, kind) };
+            let clocks = &self.clocks;
+            self.found.pairs.entry(pair).or_insert_with(|| Circumstances {
+                earlier: (clocks.thread_at(earlier.epoch), earlier.locks),
+                later: (event.thread, locks),
+            });
         }
     }
 
     /// The place of a variable's full history, which begins with what the epochs know.
     fn history(&mut self, variable: VariableId) -> u32 {
         let mut history = History::default();
-        let put_known = |moments: &mut Vec<Moment>, last: Last| {
-            if last.time > 0 {
-                put(moments, last);
-            }
-        };
         match self.variables[variable] {
             State::Racy(place) => return place,
             State::Untouched => {}
             State::Ordered { write, read } => {
-                put_known(&mut history.writes, write);
-                put_known(&mut history.reads, read);
+                put(&mut history.writes, write);
+                put(&mut history.reads, read);
             }
             State::ReadShared { write, reads } => {
-                put_known(&mut history.writes, write);
+                put(&mut history.writes, write);
                 history.reads.clone_from(&self.reads.values[reads as usize]);
                 self.reads.give_back(reads);
             }
@@ -320,16 +312,19 @@ impl HappensBefore {
     }
 }
 
-fn finding(pair: &Pair, who: Threads, tables: &Tables) -> Finding {
+fn finding(pair: &Pair, seen: &Circumstances, locksets: &Locksets, tables: &Tables) -> Finding {
     let variable = pair.subject.variable(tables);
-    let access = |(site, kind): (SiteId, Kind), by: ThreadId| {
+    let access = |(site, kind): (SiteId, Kind), (by, held): (ThreadId, LocksetId)| {
         let kind = match kind {
             Kind::Read => AccessKind::Read,
             Kind::Write => AccessKind::Write,
         };
-        Access::new(kind, vec![frame(site, tables)]).by(thread(by, tables))
+        // A lock that was entered several times is told once.
+        let locks: IndexSet<LockId> = locksets.locks(held).into_iter().collect();
+        let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
+        Access::new(kind, vec![frame(site, tables)]).by(thread(by, tables)).holding(locks)
     };
-    let accesses = vec![access(pair.earlier, who.earlier), access(pair.later, who.later)];
+    let accesses = vec![access(pair.earlier, seen.earlier), access(pair.later, seen.later)];
     let told = |access: &Access| {
         let done = if access.kind == AccessKind::Write { "written" } else { "read" };
         let by = access.thread.as_deref().unwrap_or("a thread");

@@ -5,6 +5,7 @@ mod clocks;
 mod describe;
 mod detector;
 mod happens_before;
+mod locksets;
 
 pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
 pub use detector::{RacingEvent, kind_of};
