@@ -64,6 +64,21 @@ impl<K: EntityId> Names<K> {
         Self { letter, numbers: Numbers::default(), others: SecondaryMap::with_default(None) }
     }
 
+    /// The id of the letter and this number.
+    #[inline]
+    pub(crate) fn id_of_number(
+        &mut self,
+        number: u64,
+        tables: &mut Tables,
+        create: impl FnOnce(&mut Tables, NameId) -> K,
+    ) -> K {
+        let letter = char::from(self.letter);
+        self.numbers.id(number, || {
+            let name = tables.names.intern(format!("{letter}{number}").as_bytes());
+            create(tables, name)
+        })
+    }
+
     /// The id of a name, made by `create` when it is the first time.
     #[inline]
     pub(crate) fn id(
@@ -73,10 +88,7 @@ impl<K: EntityId> Names<K> {
         create: impl FnOnce(&mut Tables, NameId) -> K,
     ) -> K {
         if let Some(number) = number_behind(self.letter, name) {
-            return self.numbers.id(number, || {
-                let name = tables.names.intern(name);
-                create(tables, name)
-            });
+            return self.id_of_number(number, tables, create);
         }
         let name = tables.names.intern(name);
         if let Some(id) = self.others[name] {

@@ -332,6 +332,23 @@ proptest! {
         prop_assert_eq!(read, events);
     }
 
+    /// Lines of the common shape take a way of their own, which a comment bars.
+    #[test]
+    fn both_ways_of_reading_a_line_agree(
+        lines in prop::collection::vec(
+            "T[0-9]{0,2}\\|(r|w|acq|rel|fork|join|x)\\([VLT]?[0-9]{0,11}\\)\\|[0-9]{0,11}", 0..20),
+    ) {
+        let read = |ending: &str| {
+            let text: String = lines.iter().map(|line| format!("{line}{ending}\n")).collect();
+            let mut reader = StdReader::new(text.as_bytes(), Path::new("a.std"));
+            let events = all(&mut reader).ok().map(|(events, _)| -> Vec<String> {
+                events.iter().map(|event| shown(event, reader.tables())).collect()
+            });
+            (events, reader.problems().count())
+        };
+        prop_assert_eq!(read(""), read(" //"));
+    }
+
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = all(&mut StdReader::new(&bytes[..], Path::new("a")));

@@ -18,6 +18,8 @@
 //! Empty lines are skipped, and so is everything from `//` on at the beginning of a line or behind
 //! the location.
 
+mod names;
+mod plain;
 mod read;
 mod write;
 

@@ -5,11 +5,9 @@ use std::path::{Path, PathBuf};
 
 use unsnarl_entity::EntityId;
 
-use crate::ids::Names;
-use crate::{
-    Channel, ChannelId, Event, Lock, LockId, Method, MethodId, Operation, Problem, Problems,
-    SiteId, Sites, Source, Tables, Thread, ThreadId, TraceError, Variable, VariableId,
-};
+use super::names::Ids;
+use super::plain::PlainLine;
+use crate::{Event, Operation, Problem, Problems, SiteId, Sites, Source, Tables, TraceError};
 
 /// How many bytes are read at once. A longer line is damaged.
 const CHUNK: usize = 1 << 20;
@@ -37,15 +35,6 @@ pub struct StdReader<R> {
     problems: Problems,
 }
 
-/// The ids of the names that have occurred.
-struct Ids {
-    threads: Names<ThreadId>,
-    locks: Names<LockId>,
-    variables: Names<VariableId>,
-    channels: Names<ChannelId>,
-    methods: Names<MethodId>,
-}
-
 /// Why a line is damaged: what was expected and what was there.
 type Damage<'l> = (&'static str, &'l [u8]);
 
@@ -62,13 +51,7 @@ impl<R: Read> StdReader<R> {
             line: 0,
             events: 0,
             tables: Tables { sites: Sites::Numbered, ..Tables::default() },
-            ids: Ids {
-                threads: Names::expecting(b'T'),
-                locks: Names::expecting(b'L'),
-                variables: Names::expecting(b'V'),
-                channels: Names::expecting(b'C'),
-                methods: Names::expecting(b'M'),
-            },
+            ids: Ids::default(),
             problems: Problems::default(),
         }
     }
@@ -146,7 +129,11 @@ impl<R: Read> Source for StdReader<R> {
         batch.clear();
         while batch.len() < BATCH {
             let unread = &self.buffer[self.unread..self.filled];
-            if let Some(length) = memchr::memchr(b'\n', unread) {
+            if let Some(line) = PlainLine::parse(unread) {
+                self.line += 1;
+                self.unread += line.length;
+                batch.push(self.ids.event(line, &mut self.tables));
+            } else if let Some(length) = memchr::memchr(b'\n', unread) {
                 let start = self.unread;
                 self.unread += length + 1;
                 self.take_line(start, start + length, batch);
@@ -304,32 +291,4 @@ fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST)]);
     let more = if bytes.len() > MOST { "…" } else { "" };
     format!("'{}{more}'", text.trim_end())
-}
-
-impl Ids {
-    #[inline]
-    fn thread(&mut self, name: &[u8], tables: &mut Tables) -> ThreadId {
-        self.threads.id(name, tables, |tables, name| tables.threads.push(Thread { name }))
-    }
-
-    #[inline]
-    fn variable(&mut self, name: &[u8], tables: &mut Tables) -> VariableId {
-        self.variables.id(name, tables, |tables, name| tables.variables.push(Variable::Named(name)))
-    }
-
-    #[inline]
-    fn lock(&mut self, name: &[u8], tables: &mut Tables) -> LockId {
-        self.locks.id(name, tables, |tables, name| tables.locks.push(Lock::Named(name)))
-    }
-
-    fn channel(&mut self, name: &[u8], tables: &mut Tables) -> ChannelId {
-        self.channels.id(name, tables, |tables, name| tables.channels.push(Channel::Named(name)))
-    }
-
-    fn method(&mut self, name: &[u8], tables: &mut Tables) -> MethodId {
-        self.methods.id(name, tables, |tables, name| {
-            let method = Method { class: None, name, descriptor: None, file: None };
-            tables.methods.push(method)
-        })
-    }
 }
