@@ -6,9 +6,10 @@ use std::path::Path;
 
 use crate::rapid_bin::{RapidBinReader, begins_rapid_bin};
 use crate::std_text::StdReader;
-use crate::{Source, TraceError};
+use crate::{Source, TraceError, session};
 
-/// Opens the trace at `path`. Its form is seen from its first byte, not from its name.
+/// Opens the trace at `path`: the folder of a session, or a file, whose form is seen from its first byte,
+/// not from its name.
 ///
 /// # Errors
 /// When it cannot be opened, or is no trace.
@@ -16,8 +17,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Source>, TraceError> {
     let open_error = |error| TraceError::Open { file: path.to_owned(), error };
     let mut file = File::open(path).map_err(open_error)?;
     if file.metadata().map_err(open_error)?.is_dir() {
-        let reason = "it is a folder".to_owned();
-        return Err(TraceError::NoTrace { file: path.to_owned(), reason });
+        return Ok(Box::new(session::open(path)?));
     }
     let mut head = Vec::new();
     let read = file.by_ref().take(1).read_to_end(&mut head);

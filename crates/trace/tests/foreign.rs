@@ -149,7 +149,7 @@ fn what_has_no_event_at_all_is_no_trace() {
     assert_eq!(read_std("").unwrap(), (vec![], vec![]));
     let folder = tempfile::tempdir().unwrap();
     let error = open(folder.path()).err().unwrap().to_string();
-    assert!(error.ends_with("is no trace: it is a folder"), "{error}");
+    assert!(error.ends_with("is no trace: the folder has no file `session`"), "{error}");
     let error = open(&folder.path().join("none")).err().unwrap().to_string();
     assert!(error.starts_with("cannot open ") && error.contains("none"), "{error}");
 }

@@ -19,5 +19,5 @@ mod records;
 mod translate;
 
 pub use classes::{ClassTable, DeclaredField, Found};
-pub use read::{Session, open};
+pub use read::{Files, Session, open};
 pub use records::{ClassRecord, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility};

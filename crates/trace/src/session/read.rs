@@ -22,49 +22,42 @@ const BATCH: usize = 4096;
 /// by [`Source::problems`] and read as far as it goes.
 pub fn open(folder: &Path) -> Result<Session, TraceError> {
     let mark = folder.join(MARK_FILE);
+    if !mark.exists() {
+        let reason = format!("the folder has no file `{MARK_FILE}`");
+        return Err(TraceError::NoTrace { file: folder.to_owned(), reason });
+    }
     if read_file(&mark)? != MARK.as_bytes() {
         return Err(TraceError::NoTrace { file: mark, reason: format!("expected {MARK:?}") });
     }
-    let mut problems = Problems::default();
-    let mut threads: FxHashMap<u64, Vec<Chunk>> = FxHashMap::default();
-    for arena in arenas(folder)? {
-        let name = arena.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for chunk in chunks::read(&read_file(&arena)?, &name, &mut problems) {
-            threads.entry(chunk.thread).or_default().push(chunk);
+    let arenas = arenas(folder)?.into_iter().map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, read_file(&file)?))
+    });
+    let table = |name: &str| match read_file(&folder.join(name)) {
+        Err(TraceError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Vec::new())
         }
-    }
-    let mut threads: Vec<Recorded> =
-        threads.into_iter().map(|(number, chunks)| join(number, chunks, &mut problems)).collect();
-    threads.sort_by_key(|thread| thread.number);
+        text => text,
+    };
+    Ok(Session::new(&Files {
+        arenas: arenas.collect::<Result<_, _>>()?,
+        sites: table(SITES_FILE)?,
+        classes: table(CLASSES_FILE)?,
+        names: table(NAMES_FILE)?,
+    }))
+}
 
-    let mut descriptions = Descriptions::default();
-    lines(&folder.join(SITES_FILE), SiteRecord::parse, &mut problems, |site| {
-        descriptions.sites.insert(site.number, site);
-    })?;
-    lines(&folder.join(CLASSES_FILE), ClassRecord::parse, &mut problems, |class| {
-        descriptions.classes.add(&class);
-    })?;
-    lines(&folder.join(NAMES_FILE), NameRecord::parse, &mut problems, |name| match name {
-        NameRecord::Class(id, name) => {
-            descriptions.class_names.insert(id, name);
-        }
-        NameRecord::Thread(number, name) => {
-            descriptions.thread_names.insert(number, name);
-        }
-    })?;
-    for event in threads.iter().flat_map(|thread| &thread.events) {
-        if event.kind == Kind::Object {
-            let [object, class] = event.words;
-            descriptions.class_of.insert(object, class);
-        }
-    }
-    Ok(Session {
-        steps: order(&threads).into_iter(),
-        delivered: vec![0; threads.len()],
-        translator: Translator::new(descriptions),
-        threads,
-        problems,
-    })
+/// What is in the files of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// The arenas with their names.
+    pub arenas: Vec<(String, Vec<u8>)>,
+    /// The table of places in the code.
+    pub sites: Vec<u8>,
+    /// The table of classes.
+    pub classes: Vec<u8>,
+    /// The table of names.
+    pub names: Vec<u8>,
 }
 
 /// A session that is being read.
@@ -90,6 +83,55 @@ struct Recorded {
 struct Step {
     thread: usize,
     until: usize,
+}
+
+impl Session {
+    /// Reads what is in the files. Whatever they hold, there is a session; what had to be skipped is told
+    /// by [`Source::problems`].
+    #[must_use]
+    pub fn new(files: &Files) -> Self {
+        let mut problems = Problems::default();
+        let mut threads: FxHashMap<u64, Vec<Chunk>> = FxHashMap::default();
+        for (name, arena) in &files.arenas {
+            for chunk in chunks::read(arena, name, &mut problems) {
+                threads.entry(chunk.thread).or_default().push(chunk);
+            }
+        }
+        let mut threads: Vec<Recorded> = threads
+            .into_iter()
+            .map(|(number, chunks)| join(number, chunks, &mut problems))
+            .collect();
+        threads.sort_by_key(|thread| thread.number);
+
+        let mut descriptions = Descriptions::default();
+        lines(SITES_FILE, &files.sites, SiteRecord::parse, &mut problems, |site| {
+            descriptions.sites.insert(site.number, site);
+        });
+        lines(CLASSES_FILE, &files.classes, ClassRecord::parse, &mut problems, |class| {
+            descriptions.classes.add(&class);
+        });
+        lines(NAMES_FILE, &files.names, NameRecord::parse, &mut problems, |name| match name {
+            NameRecord::Class(id, name) => {
+                descriptions.class_names.insert(id, name);
+            }
+            NameRecord::Thread(number, name) => {
+                descriptions.thread_names.insert(number, name);
+            }
+        });
+        for event in threads.iter().flat_map(|thread| &thread.events) {
+            if event.kind == Kind::Object {
+                let [object, class] = event.words;
+                descriptions.class_of.insert(object, class);
+            }
+        }
+        Self {
+            steps: order(&threads).into_iter(),
+            delivered: vec![0; threads.len()],
+            translator: Translator::new(descriptions),
+            threads,
+            problems,
+        }
+    }
 }
 
 impl Source for Session {
@@ -166,28 +208,22 @@ fn arenas(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
 
 /// Reads a table. A last line without an end was being written when the program was killed.
 fn lines<T>(
-    file: &Path,
+    file: &str,
+    text: &[u8],
     parse: impl Fn(&[u8]) -> Option<T>,
     problems: &mut Problems,
     mut add: impl FnMut(T),
-) -> Result<(), TraceError> {
-    let text = match read_file(file) {
-        Err(TraceError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(());
-        }
-        text => text?,
-    };
+) {
     for (index, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
         match line.strip_suffix(b"\n").and_then(&parse) {
             Some(record) => add(record),
             None => problems.add(|| Problem {
-                place: format!("{}, line {}", file.display(), index + 1),
+                place: format!("{file}, line {}", index + 1),
                 expected: "a line of the table",
                 found: String::from_utf8_lossy(line).trim_end().to_owned(),
             }),
         }
     }
-    Ok(())
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, TraceError> {
@@ -198,6 +234,7 @@ fn read_file(file: &Path) -> Result<Vec<u8>, TraceError> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK};
     use super::*;
 
     fn recorded(number: u64, numbers: &[Option<u64>]) -> Recorded {
@@ -234,10 +271,64 @@ mod tests {
         }
     }
 
+    /// An arena in which every word is an event of some kind, and tables that fit or do not.
+    fn files() -> impl Strategy<Value = Files> {
+        let word = prop_oneof![
+            (1..22_u64, 0..4_u64).prop_map(|(kind, site)| site << 8 | kind),
+            0..6_u64,
+            any::<u64>()
+        ];
+        let sites = prop::sample::subsequence(
+            vec![
+                "1\tA\tm\t()V\tA.java\t3\tfield\tA\tx\tI\tunknown\n",
+                "2\tA\tm\t()V\t\t\telement\n",
+                "3\tA\t<clinit>\t()V\t\t\tclass-initialized\n",
+                "nonsense\n",
+            ],
+            0..4,
+        );
+        let classes = prop::sample::select(vec!["A\tA\n", "A\t\tx\tI\tvolatile\n", "A", ""]);
+        (prop::collection::vec(word, 0..40), 0..3_u64, sites, classes).prop_map(
+            |(words, sequence, sites, classes)| {
+                let size = (CHUNK_HEADER + 8 * words.len()) as u64;
+                let head = [size << 32 | u64::from(CHUNK_MARK), 1, sequence];
+                let mut arena = ARENA_MARK.to_vec();
+                arena.extend(head.iter().chain(&words).flat_map(|word| word.to_le_bytes()));
+                let arenas = vec![("arena-0000".to_owned(), arena)];
+                Files {
+                    arenas,
+                    sites: sites.concat().into(),
+                    classes: classes.into(),
+                    names: b"class\t1\t[I\nthread\t1\tmain\n".to_vec(),
+                }
+            },
+        )
+    }
+
+    proptest! {
+        /// Every event that is delivered names things that the tables have.
+        #[test]
+        fn nothing_panics(files in files()) {
+            let mut session = Session::new(&files);
+            let mut batch = Vec::new();
+            session.next_batch(&mut batch).unwrap();
+            let tables = session.tables();
+            for event in &batch {
+                let _ = tables.text(tables.threads[event.thread].name);
+                if let crate::Sites::Known(sites) = &tables.sites {
+                    let _ = tables.methods[sites[event.site].method];
+                }
+                if let crate::Operation::Read(it) | crate::Operation::Write(it) = event.operation {
+                    let _ = tables.variables[it];
+                }
+            }
+        }
+    }
+
     #[test]
     fn other_folders_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(matches!(open(folder.path()), Err(TraceError::Open { .. })));
+        assert!(matches!(open(folder.path()), Err(TraceError::NoTrace { .. })));
         fs::write(folder.path().join(MARK_FILE), "unsnarl session 7\n").unwrap();
         assert!(matches!(open(folder.path()), Err(TraceError::NoTrace { .. })));
     }
