@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let (sites, classes, names, events) = (next(), next(), next(), next());
     let arena = [&ARENA_MARK[..], &events].concat();
     let arenas = vec![("arena-0000".to_owned(), arena)];
-    let mut session = Session::new(&Files { arenas, sites, classes, names });
+    let mut session = Session::new(&Files { arenas, sites, classes, names, log: Vec::new() });
     let mut batch = Vec::new();
     while session.next_batch(&mut batch).is_ok() && !batch.is_empty() {}
 });

@@ -69,13 +69,13 @@ impl Arenas {
     fn map(&mut self) -> io::Result<Current> {
         let size = self.next_size;
         let name = format!("{ARENA_PREFIX}{:04}", self.full.len());
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(self.folder.join(name))?;
-        reserve(&file, size)?;
+        let path = self.folder.join(name);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        reserve(&file, size).inspect_err(|_| {
+            // The next thread may have more luck. If the file stays, its attempt tells so.
+            let _ = std::fs::remove_file(&path);
+        })?;
         let map = MmapRaw::map_raw(&file)?;
         // SAFETY: the mapping has a megabyte at least, and nobody else knows it yet.
         unsafe { map.as_mut_ptr().copy_from_nonoverlapping(ARENA_MARK.as_ptr(), ARENA_MARK.len()) };

@@ -14,6 +14,7 @@ use jvmti_bindings::sys::jvmti::{
     jvmtiEventCallbacks, jvmtiInterface_1_,
 };
 use unsnarl_trace::session::NameRecord;
+use unsnarl_trace::session::format::USUAL_IN_LOG;
 
 use crate::options;
 use crate::session::Session;
@@ -21,6 +22,10 @@ use crate::watch::Watch;
 
 /// The names and bytes of the runtime's classes.
 const RUNTIME: &[(&CStr, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
+
+const LOADED: &str = USUAL_IN_LOG[0];
+const RECORDING: &str = USUAL_IN_LOG[1];
+const ENDED: &str = USUAL_IN_LOG[2];
 
 static WATCH: OnceLock<Watch> = OnceLock::new();
 
@@ -55,7 +60,7 @@ unsafe extern "system" fn Agent_OnLoad(
     let watch = WATCH.get_or_init(|| Watch::new(session, options.plan));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
-        Ok(()) => watch.session.log("loaded"),
+        Ok(()) => watch.session.log(LOADED),
         Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
     }
     JNI_OK
@@ -138,13 +143,13 @@ unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _threa
             watch.stop();
             watch.session.log(&format!("nothing is recorded: {error}"));
         } else {
-            watch.session.log("recording");
+            watch.session.log(RECORDING);
         }
     });
 }
 
 unsafe extern "system" fn vm_death(_jvmti: *mut jvmtiEnv, _jni: *mut JNIEnv) {
-    guarded("VMDeath", (), |watch| watch.session.log("the program has ended"));
+    guarded("VMDeath", (), |watch| watch.session.log(ENDED));
 }
 
 /// Defines the runtime's classes, then gives hooks to the classes of threads.

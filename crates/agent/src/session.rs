@@ -6,12 +6,12 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use unsnarl_trace::session::format::{CLASSES_FILE, MARK, MARK_FILE, NAMES_FILE, SITES_FILE};
+use unsnarl_trace::session::format::{
+    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, SITES_FILE,
+};
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord};
 
 use crate::arena::Arenas;
-
-const LOG_FILE: &str = "agent.log";
 
 /// A session that is being written.
 #[derive(Debug)]

@@ -11,6 +11,11 @@ pub const SITES_FILE: &str = "sites";
 pub const CLASSES_FILE: &str = "classes";
 /// The table of names that only the running program knows.
 pub const NAMES_FILE: &str = "names";
+/// What the agent did, and what it could not do.
+pub const LOG_FILE: &str = "agent.log";
+/// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the
+/// program has ended by itself.
+pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", "the program has ended"];
 /// The beginning of the names of arena files; a number follows.
 pub const ARENA_PREFIX: &str = "arena-";
 

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::chunks::{self, Chunk, RawEvent};
-use super::format::{ARENA_PREFIX, CLASSES_FILE, Kind, MARK, MARK_FILE, NAMES_FILE, SITES_FILE};
+use super::format::{
+    ARENA_PREFIX, CLASSES_FILE, Kind, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, SITES_FILE,
+    USUAL_IN_LOG,
+};
 use super::records::{ClassRecord, NameRecord, SiteRecord};
 use super::translate::{Descriptions, Translator};
 use crate::{Event, Problem, Problems, Source, Tables, TraceError};
@@ -44,6 +47,7 @@ pub fn open(folder: &Path) -> Result<Session, TraceError> {
         sites: table(SITES_FILE)?,
         classes: table(CLASSES_FILE)?,
         names: table(NAMES_FILE)?,
+        log: table(LOG_FILE)?,
     }))
 }
 
@@ -58,6 +62,8 @@ pub struct Files {
     pub classes: Vec<u8>,
     /// The table of names.
     pub names: Vec<u8>,
+    /// What the agent said.
+    pub log: Vec<u8>,
 }
 
 /// A session that is being read.
@@ -118,6 +124,7 @@ impl Session {
                 descriptions.thread_names.insert(number, name);
             }
         });
+        lost(&files.log, &mut problems);
         for event in threads.iter().flat_map(|thread| &thread.events) {
             if event.kind == Kind::Object {
                 let [object, class] = event.words;
@@ -226,6 +233,20 @@ fn lines<T>(
     }
 }
 
+/// What the log tells besides the usual was not recorded.
+fn lost(log: &[u8], problems: &mut Problems) {
+    let log = String::from_utf8_lossy(log);
+    for (index, line) in log.lines().enumerate() {
+        if !USUAL_IN_LOG.contains(&line) {
+            problems.add(|| Problem {
+                place: format!("{LOG_FILE}, line {}", index + 1),
+                expected: "that everything could be recorded",
+                found: line.to_owned(),
+            });
+        }
+    }
+}
+
 fn read_file(file: &Path) -> Result<Vec<u8>, TraceError> {
     fs::read(file).map_err(|error| TraceError::Open { file: file.to_owned(), error })
 }
@@ -258,12 +279,12 @@ mod tests {
             let threads: Vec<_> =
                 dealt.iter().enumerate().map(|(number, events)| recorded(number as u64, events)).collect();
             let mut delivered = vec![0; 3];
-            let mut numbers = Vec::new();
+            let mut numbers: Vec<u64> = Vec::new();
             for step in order(&threads) {
-                for index in delivered[step.thread]..step.until.max(delivered[step.thread]) {
-                    numbers.extend(dealt[step.thread][index]);
-                }
-                delivered[step.thread] = step.until.max(delivered[step.thread]);
+                let from = delivered[step.thread];
+                let until = step.until.max(from);
+                numbers.extend(dealt[step.thread][from..until].iter().flatten());
+                delivered[step.thread] = until;
             }
             prop_assert!(numbers.is_sorted());
             let lengths: Vec<_> = dealt.iter().map(Vec::len).collect();
@@ -300,6 +321,7 @@ mod tests {
                     sites: sites.concat().into(),
                     classes: classes.into(),
                     names: b"class\t1\t[I\nthread\t1\tmain\n".to_vec(),
+                    log: Vec::new(),
                 }
             },
         )
@@ -339,8 +361,9 @@ mod tests {
         fs::write(folder.path().join(MARK_FILE), MARK).unwrap();
         fs::write(folder.path().join(SITES_FILE), "1\tA\tm\t()V\t\t\tmonitor\n2\tA\tm").unwrap();
         fs::write(folder.path().join("arena-0000"), "nonsense").unwrap();
+        fs::write(folder.path().join(LOG_FILE), "loaded\nrecording\nthe disk is full\n").unwrap();
         let mut session = open(folder.path()).unwrap();
-        assert_eq!(session.problems().count(), 2, "{:?}", session.problems());
+        assert_eq!(session.problems().count(), 3, "{:?}", session.problems());
         let mut batch = Vec::new();
         session.next_batch(&mut batch).unwrap();
         assert!(batch.is_empty());
