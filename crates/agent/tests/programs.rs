@@ -106,3 +106,19 @@ fn without_a_session_nothing_happens() {
         assert_eq!(Recording::read(&program.session()).events.len(), before);
     }
 }
+
+/// When the folder is gone nothing more can be recorded, and the program does not notice.
+#[test]
+fn a_deleted_session_does_not_stop_the_program() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Endless");
+        let mut child = program.watched(&jdk, &[]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(lines.next().unwrap().unwrap(), "1");
+        std::fs::remove_dir_all(program.session()).unwrap();
+        // 300,000 events do not fit into the arena that there was.
+        assert_eq!(lines.nth(298).unwrap().unwrap(), "300");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
