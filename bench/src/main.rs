@@ -6,6 +6,7 @@
 //! cargo run --release -p unsnarl-bench -- callgraph A.jar…  call graphs, by default of Debian's jars
 //! cargo run --release -p unsnarl-bench -- check A.jar…      `unsnarl check`, by default on the programs
 //!                                                           in `programs` and on Debian's jars
+//! cargo run --release -p unsnarl-bench -- traces [MILLIONS] reading a trace as text, and races in it
 //! ```
 //!
 //! Every figure is the best of several runs in one process, memory is measured in a process of its
@@ -17,6 +18,7 @@ mod callgraph;
 mod check;
 mod classes;
 mod measure;
+mod traces;
 
 use std::process::ExitCode;
 
@@ -28,12 +30,15 @@ fn main() -> ExitCode {
         ["classes"] => classes::run(),
         ["callgraph", jars @ ..] => callgraph::run(jars),
         ["check", jars @ ..] => check::run(jars),
+        ["traces"] => traces::run("20"),
+        ["traces", millions] => traces::run(millions),
         // Run by ourselves, for a fresh process.
         ["memory", count] => classes::print_memory(count),
-        _ => {
-            Err("usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…]]"
-                .to_owned())
-        }
+        _ => Err(
+            "usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…] | \
+                 traces [MILLIONS]]"
+                .to_owned(),
+        ),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

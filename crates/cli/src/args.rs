@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use unsnarl_detect_dynamic::{DETECTORS, DetectorEntry};
 use unsnarl_findings::{Rule, Severity};
 use unsnarl_program::callgraph::Entries;
 
@@ -63,6 +64,7 @@ pub(crate) enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(CheckArguments),
+    Analyze(AnalyzeArguments),
     Explain(ExplainArguments),
     Inspect(InspectArguments),
     Demo(DemoArguments),
@@ -96,6 +98,26 @@ pub(crate) struct CheckArguments {
     pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
+}
+
+/// Find concurrency bugs in the recorded trace of a run
+///
+/// TRACE is a file in STD text form or in RapidBin form. Findings say what was observed in the run.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct AnalyzeArguments {
+    /// Traces to look at
+    #[arg(value_name = "TRACE", required = true)]
+    pub(crate) traces: Vec<PathBuf>,
+    /// Run only these detectors, separated by commas [default: all]
+    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
+    pub(crate) detect: Vec<&'static DetectorEntry>,
+    /// The least severity of a finding that makes the exit status 1
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = TraceReportFormat::Text)]
+    pub(crate) format: TraceReportFormat,
 }
 
 /// Explain a rule, or why a field was or was not reported
@@ -215,6 +237,15 @@ fn rule_parser() -> impl TypedValueParser<Value = Rule> {
         .map(|id| Rule::from_id(&id).expect("only ids of rules are possible values"))
 }
 
+/// Takes the name of a detector.
+fn detector_parser() -> impl TypedValueParser<Value = &'static DetectorEntry> {
+    let names = DETECTORS.iter().map(|entry| PossibleValue::new(entry.name).help(entry.summary));
+    PossibleValuesParser::new(names).map(|name| {
+        let entry = DETECTORS.iter().find(|entry| entry.name == name);
+        entry.expect("only names of detectors are possible values")
+    })
+}
+
 fn probability(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
@@ -257,6 +288,17 @@ pub(crate) enum ReportFormat {
     Text,
     /// For programs, as docs/schema/findings-1.schema.json says
     Json,
+}
+
+/// The forms in which `analyze` can report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceReportFormat {
+    /// For people
+    Text,
+    /// For programs, as docs/schema/findings-1.schema.json says
+    Json,
+    /// A line for every racing event: trace, detector, location, variable, separated by tabs
+    Tsv,
 }
 
 /// What `inspect` shows.
@@ -338,6 +380,18 @@ mod tests {
     }
 
     #[test]
+    fn analyze_takes_everything_it_promises() {
+        let line = "analyze a.std b.bin --detect happens-before --fail-on never --format tsv -o t";
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let arguments = parse(&words).expect("all of these exist");
+        let Command::Analyze(analyze) = arguments.command else { panic!("it says analyze") };
+        assert_eq!(analyze.traces, [PathBuf::from("a.std"), PathBuf::from("b.bin")]);
+        let names: Vec<&str> = analyze.detect.iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["happens-before"]);
+        assert_eq!((analyze.fail_on, analyze.format), (FailOn::Never, TraceReportFormat::Tsv));
+    }
+
+    #[test]
     fn an_unknown_rule_is_told_with_its_neighbour() {
         let error = parse(&["check", "--rules", "data-rase", "a.jar"]).expect_err("no such rule");
         assert!(error.to_string().contains("'data-race'"), "{error}");
@@ -371,6 +425,9 @@ mod tests {
             "check --min-confidence 1.5 x.jar",
             "check --min-confidence high x.jar",
             "check --format dot x.jar",
+            "analyze",
+            "analyze --detect magic a.std",
+            "analyze --format dot a.std",
             "explain",
             "no-such-command",
         ] {

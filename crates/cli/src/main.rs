@@ -2,6 +2,7 @@
 //! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
 
 mod analysis;
+mod analyze;
 mod args;
 mod check;
 mod demo;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Check(check) => check::run(check, &mut output),
+        Command::Analyze(analyze) => analyze::run(analyze, &mut output),
         Command::Explain(explain) => explain::run(explain, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
         Command::Demo(demo) => demo::run(demo, &mut output),

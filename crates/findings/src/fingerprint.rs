@@ -15,8 +15,8 @@
 //! ```
 //!
 //! The `at` lines name the methods in which the accesses happen. They are there when the subject is
-//! too weak a name on its own: for locks (many are plain instances of `java.lang.Object`) and for
-//! array elements (all `int[]` look alike). A race on a field is the same defect wherever the field
+//! too weak a name on its own: for locks (many are plain instances of `java.lang.Object`), for array
+//! elements (all `int[]` look alike) and for variables of traces without types (`V3`). A race on a field is the same defect wherever the field
 //! is touched, so that static and dynamic results meet and a baseline does not depend on a schedule.
 //!
 //! Not in it: lines, files, folders, threads, the locks held, the order of accesses and of the locks
@@ -92,8 +92,8 @@ fn identity(finding: &Finding) -> String {
     for lock in locks {
         push_line(&mut text, &["lock", lock]);
     }
-    let weak_name =
-        !subject.as_locks().is_empty() || subject.as_variable().is_some_and(Variable::is_elements);
+    let is_weak = |variable: &Variable| variable.is_elements() || variable.class.is_none();
+    let weak_name = !subject.as_locks().is_empty() || subject.as_variable().is_some_and(is_weak);
     if weak_name {
         let sites: BTreeSet<String> = finding.accesses.iter().filter_map(site_line).collect();
         text.extend(sites);
@@ -209,6 +209,16 @@ mod tests {
         let one = finding(subject(), vec![frame("a.A", 1)]);
         let other = finding(subject(), vec![frame("a.B", 1)]);
         assert_ne!(one.fingerprint(), other.fingerprint());
+    }
+
+    #[test]
+    fn variables_without_a_class_are_told_apart_by_their_locations() {
+        let at = |locations: [u64; 2]| {
+            let accesses = locations.map(Frame::Location).to_vec();
+            finding(Subject::variable(Variable::untyped("V3")), accesses).fingerprint()
+        };
+        assert_eq!(at([1, 2]), at([2, 1]));
+        assert_ne!(at([1, 2]), at([1, 3]));
     }
 
     #[test]

@@ -377,6 +377,14 @@ impl CodeEditor {
         self.handler_order.iter().map(|&id| (id, &self.handlers[id]))
     }
 
+    /// A handler for change, such as another start of its range.
+    ///
+    /// # Panics
+    /// When the id is not one of this body.
+    pub fn handler_mut(&mut self, handler: HandlerId) -> &mut Handler {
+        &mut self.handlers[handler]
+    }
+
     /// Adds a handler that is tried after all others.
     pub fn add_handler(&mut self, handler: Handler) -> HandlerId {
         let id = self.handlers.push(handler);

@@ -34,6 +34,7 @@ mod emit;
 mod encode;
 mod error;
 mod frames;
+mod known;
 mod layout;
 mod open;
 mod pool;
@@ -44,6 +45,7 @@ pub use builder::Inserter;
 pub use class::{ClassEditor, FieldId, MemberEditor, MethodId};
 pub use code::{CodeEditor, Handler, HandlerId, LabelId, NodeId};
 pub use error::{CodeError, EditError, PoolError};
+pub use known::KnownTypes;
 pub use pool::PoolEditor;
 
 /// Appends two bytes, high byte first.

@@ -27,7 +27,7 @@ fn check(arguments: &[&str]) -> Outcome {
 }
 
 /// The report as JSON, valid against its schema.
-fn report(outcome: &Outcome) -> Value {
+pub(crate) fn report(outcome: &Outcome) -> Value {
     let report: Value = serde_json::from_str(&outcome.out).expect(&outcome.messages);
     let schema = include_str!("../../../../docs/schema/findings-1.schema.json");
     let schema: Value = serde_json::from_str(schema).unwrap();
@@ -42,7 +42,7 @@ fn notes(report: &Value) -> Vec<&str> {
     report["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect()
 }
 
-fn has_note(report: &Value, words: &str) {
+pub(crate) fn has_note(report: &Value, words: &str) {
     assert!(notes(report).iter().any(|note| note.contains(words)), "{:?}", notes(report));
 }
 

@@ -48,6 +48,32 @@ fn the_manual_of_check_shows_real_reports() {
     assert_eq!(names(&shown), names(&real), "{advice}");
 }
 
+#[test]
+fn the_manual_of_analyze_shows_real_reports() {
+    let path = page("docs/analyze.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("hits.std");
+    std::fs::write(&trace, &page[block(&page, "std")]).unwrap();
+    let of_form = |form: &str| run("analyze", &[text(&trace), "--format", form]);
+    let (text_report, json, tsv) = (of_form("text"), of_form("json"), of_form("tsv"));
+    assert_eq!((text_report.status, json.status, tsv.status), (1, 1, 1));
+    if std::env::var_os("UNSNARL_BLESS").is_some() {
+        page.replace_range(block(&page, "text"), &text_report.out);
+        page.replace_range(block(&page, "tsv"), &tsv.out);
+        page.replace_range(block(&page, "json"), &json.out);
+        std::fs::write(&path, &page).unwrap();
+    }
+    let advice = "docs/analyze.md is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl";
+    assert_eq!(page[block(&page, "text")], text_report.out, "{advice}");
+    assert_eq!(page[block(&page, "tsv")], tsv.out, "{advice}");
+    let shown: Value = serde_json::from_str(&page[block(&page, "json")]).expect(advice);
+    let mut real: Value = serde_json::from_str(&json.out).unwrap();
+    // Times depend on the machine.
+    real["stats"]["seconds"] = shown["stats"]["seconds"].clone();
+    assert_eq!(shown, real, "{advice}");
+}
+
 /// The README shows how the demonstration begins.
 #[test]
 fn the_read_me_shows_a_real_demonstration() {

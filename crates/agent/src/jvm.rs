@@ -1,0 +1,322 @@
+//! The one module that speaks JVMTI and JNI.
+
+use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::OnceLock;
+
+use jvmti_bindings::sys::jni::{
+    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jclass, jint, jlong, jobject, jstring, jthread,
+};
+use jvmti_bindings::sys::jvmti::{
+    JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH,
+    JVMTI_EVENT_VM_INIT, JVMTI_VERSION_11, jvmtiCapabilities, jvmtiEnv, jvmtiError,
+    jvmtiEventCallbacks, jvmtiInterface_1_,
+};
+use unsnarl_trace::session::NameRecord;
+use unsnarl_trace::session::format::USUAL_IN_LOG;
+
+use crate::options;
+use crate::session::Session;
+use crate::watch::Watch;
+
+/// The names and bytes of the runtime's classes.
+const RUNTIME: &[(&CStr, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
+
+const LOADED: &str = USUAL_IN_LOG[0];
+const RECORDING: &str = USUAL_IN_LOG[1];
+const ENDED: &str = USUAL_IN_LOG[2];
+
+static WATCH: OnceLock<Watch> = OnceLock::new();
+
+/// What the JVM refused.
+#[derive(Debug, thiserror::Error)]
+enum JvmError {
+    #[error("the JVM has no JVMTI of version 11")]
+    NoJvmti,
+    #[error("the JVM lacks the function {0}")]
+    NoFunction(&'static str),
+    #[error("{0} failed with {1}")]
+    Jvmti(&'static str, jvmtiError),
+    #[error("{0} threw an exception")]
+    Exception(&'static str),
+}
+
+/// The beginning: called by the JVM before it does anything else. Whatever goes wrong, the program
+/// starts; where no session can be made there is no log to tell it either.
+///
+/// # Safety
+/// Only a JVM calls it, as the specification of JVMTI says.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Agent_OnLoad(
+    vm: *mut JavaVM,
+    options: *mut c_char,
+    _reserved: *mut c_void,
+) -> jint {
+    // SAFETY: the JVM passes a string that ends with zero, or null.
+    let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_string_lossy());
+    let Ok(options) = options::parse(text.as_deref().unwrap_or_default()) else { return JNI_OK };
+    let Ok(session) = Session::create(&options.session) else { return JNI_OK };
+    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan));
+    // SAFETY: the JVM passes itself.
+    match unsafe { listen(vm) } {
+        Ok(()) => watch.session.log(LOADED),
+        Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
+    }
+    JNI_OK
+}
+
+/// Asks for the events that the agent needs.
+///
+/// # Safety
+/// `vm` is the JVM that is loading the agent.
+unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
+    let mut env: *mut c_void = ptr::null_mut();
+    // SAFETY: a JVM's function table is complete, and it fills `env` when it says so.
+    let result = unsafe { ((**vm).GetEnv)(vm, &raw mut env, JVMTI_VERSION_11) };
+    if result != JNI_OK || env.is_null() {
+        return Err(JvmError::NoJvmti);
+    }
+    let env: *mut jvmtiEnv = env.cast();
+    // SAFETY: `env` is the environment that the JVM just made.
+    let table = unsafe { functions(env) };
+
+    let mut capabilities = jvmtiCapabilities::default();
+    capabilities.set_can_generate_all_class_hook_events(true);
+    // Needed to give `Thread` a field: it is among the first classes that are loaded.
+    capabilities.set_can_generate_early_class_hook_events(true);
+    capabilities.set_can_retransform_classes(true);
+    let add = table.AddCapabilities.ok_or(JvmError::NoFunction("AddCapabilities"))?;
+    // SAFETY: the arguments live during the call.
+    check("AddCapabilities", unsafe { add(env, &raw const capabilities) })?;
+
+    let mut callbacks = jvmtiEventCallbacks::default();
+    callbacks.VMInit = Some(vm_init);
+    callbacks.VMDeath = Some(vm_death);
+    callbacks.ClassFileLoadHook = Some(class_file_load_hook);
+    let size = size_of::<jvmtiEventCallbacks>() as jint;
+    let set = table.SetEventCallbacks.ok_or(JvmError::NoFunction("SetEventCallbacks"))?;
+    // SAFETY: the table is copied by the JVM.
+    check("SetEventCallbacks", unsafe { set(env, &raw const callbacks, size) })?;
+
+    let enable =
+        table.SetEventNotificationMode.ok_or(JvmError::NoFunction("SetEventNotificationMode"))?;
+    for event in [JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK] {
+        // SAFETY: no thread means all threads.
+        let result = unsafe { enable(env, JVMTI_ENABLE, event, ptr::null_mut()) };
+        check("SetEventNotificationMode", result)?;
+    }
+    Ok(())
+}
+
+/// # Safety
+/// `env` is an environment of the running JVM.
+unsafe fn functions<'e>(env: *mut jvmtiEnv) -> &'e jvmtiInterface_1_ {
+    // SAFETY: the table of an environment lives as long as the JVM.
+    unsafe { &*(*env).functions }
+}
+
+/// # Safety
+/// `env` belongs to the calling thread.
+unsafe fn jni_functions<'e>(env: *mut JNIEnv) -> &'e JNINativeInterface_ {
+    // SAFETY: the table lives as long as the JVM.
+    unsafe { &**env }
+}
+
+fn check(function: &'static str, result: jvmtiError) -> Result<(), JvmError> {
+    if result == JVMTI_ERROR_NONE { Ok(()) } else { Err(JvmError::Jvmti(function, result)) }
+}
+
+/// Runs what a callback does. A panic must not unwind into the JVM: it is logged instead.
+fn guarded<T>(what: &str, default: T, body: impl FnOnce(&Watch) -> T) -> T {
+    let Some(watch) = WATCH.get() else { return default };
+    catch_unwind(AssertUnwindSafe(|| body(watch))).unwrap_or_else(|_| {
+        watch.session.log(&format!("an error of the agent itself in {what}"));
+        default
+    })
+}
+
+unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _thread: jthread) {
+    guarded("VMInit", (), |watch| {
+        // SAFETY: the JVM passes environments of the calling thread.
+        if let Err(error) = unsafe { start_runtime(watch, jvmti, jni) } {
+            watch.stop();
+            watch.session.log(&format!("nothing is recorded: {error}"));
+        } else {
+            watch.session.log(RECORDING);
+        }
+    });
+}
+
+unsafe extern "system" fn vm_death(_jvmti: *mut jvmtiEnv, _jni: *mut JNIEnv) {
+    guarded("VMDeath", (), |watch| watch.session.log(ENDED));
+}
+
+/// Defines the runtime's classes, then gives hooks to the classes of threads.
+///
+/// # Safety
+/// Both environments belong to the calling thread.
+unsafe fn start_runtime(
+    watch: &Watch,
+    jvmti: *mut jvmtiEnv,
+    jni: *mut JNIEnv,
+) -> Result<(), JvmError> {
+    // SAFETY: as this function asks for.
+    let table = unsafe { jni_functions(jni) };
+    let mut hooks: jclass = ptr::null_mut();
+    for &(name, bytes) in RUNTIME {
+        // SAFETY: the strings and bytes live forever; no loader means the boot loader, which puts the
+        // class into java.base, where the package java.lang is.
+        let class = unsafe {
+            let length = bytes.len() as jint;
+            (table.DefineClass)(jni, name.as_ptr(), ptr::null_mut(), bytes.as_ptr().cast(), length)
+        };
+        // SAFETY: a failed call leaves an exception and nothing else.
+        unsafe { check_exception(jni, "defining the runtime")? };
+        if name.to_bytes() == b"java/lang/UnsnarlHooks" {
+            hooks = class;
+        }
+    }
+    // SAFETY: the class was just defined and has the method.
+    unsafe {
+        let method = (table.GetStaticMethodID)(jni, hooks, c"prepare".as_ptr(), c"()V".as_ptr());
+        check_exception(jni, "initializing the runtime")?;
+        (table.CallStaticVoidMethodA)(jni, hooks, method, ptr::null());
+        check_exception(jni, "preparing the runtime")?;
+    }
+    watch.start();
+    // SAFETY: as this function asks for.
+    unsafe {
+        transform_again(jvmti, jni, c"java/lang/Thread")?;
+        // There are no virtual threads before release 21.
+        match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
+            Ok(()) | Err(JvmError::Exception(_)) => Ok(()),
+            failed => failed,
+        }
+    }
+}
+
+/// # Safety
+/// Both environments belong to the calling thread.
+unsafe fn transform_again(
+    jvmti: *mut jvmtiEnv,
+    jni: *mut JNIEnv,
+    name: &CStr,
+) -> Result<(), JvmError> {
+    // SAFETY: as this function asks for; the class lives during the call.
+    unsafe {
+        let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
+        check_exception(jni, "finding a class of threads")?;
+        let retransform = functions(jvmti)
+            .RetransformClasses
+            .ok_or(JvmError::NoFunction("RetransformClasses"))?;
+        check("RetransformClasses", retransform(jvmti, 1, &raw const class))
+    }
+}
+
+/// Takes an exception away and tells that there was one.
+///
+/// # Safety
+/// `jni` belongs to the calling thread.
+unsafe fn check_exception(jni: *mut JNIEnv, what: &'static str) -> Result<(), JvmError> {
+    // SAFETY: as this function asks for.
+    unsafe {
+        let table = jni_functions(jni);
+        if (table.ExceptionOccurred)(jni).is_null() {
+            return Ok(());
+        }
+        (table.ExceptionClear)(jni);
+    }
+    Err(JvmError::Exception(what))
+}
+
+unsafe extern "system" fn class_file_load_hook(
+    jvmti: *mut jvmtiEnv,
+    _jni: *mut JNIEnv,
+    class_being_redefined: jclass,
+    _loader: jobject,
+    _name: *const c_char,
+    _protection_domain: jobject,
+    length: jint,
+    data: *const c_uchar,
+    new_length: *mut jint,
+    new_data: *mut *mut c_uchar,
+) {
+    guarded("ClassFileLoadHook", (), |watch| {
+        // SAFETY: the JVM lends so many bytes during the call.
+        let bytes = unsafe { std::slice::from_raw_parts(data, length.unsigned_abs() as usize) };
+        let Some(rewritten) = watch.class(bytes, !class_being_redefined.is_null()) else { return };
+        // SAFETY: as the JVM calls this function.
+        let allocated = unsafe { allocate(jvmti, rewritten.len()) };
+        match allocated {
+            // SAFETY: the memory is as long as the bytes, and the JVM takes it over.
+            Ok(memory) => unsafe {
+                memory.copy_from_nonoverlapping(rewritten.as_ptr(), rewritten.len());
+                *new_length = rewritten.len() as jint;
+                *new_data = memory;
+            },
+            Err(error) => watch.session.log(&format!("a class stays as it is: {error}")),
+        }
+    });
+}
+
+/// # Safety
+/// `jvmti` is an environment of the running JVM.
+unsafe fn allocate(jvmti: *mut jvmtiEnv, size: usize) -> Result<*mut c_uchar, JvmError> {
+    let mut memory = ptr::null_mut();
+    // SAFETY: as this function asks for.
+    let result = unsafe {
+        let allocate = functions(jvmti).Allocate.ok_or(JvmError::NoFunction("Allocate"))?;
+        allocate(jvmti, size as jlong, &raw mut memory)
+    };
+    check("Allocate", result).map(|()| memory)
+}
+
+/// `UnsnarlNative.chunk`. The JVM finds it by its name; to register it would print a warning.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_chunk(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+    thread: jlong,
+    sequence: jlong,
+    size: jint,
+) -> jlong {
+    guarded("chunk", 0, |watch| {
+        let size = usize::try_from(size).unwrap_or(0);
+        watch.session.chunk(thread.cast_unsigned(), sequence.cast_unsigned(), size).cast_signed()
+    })
+}
+
+/// `UnsnarlNative.describe`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    what: jint,
+    id: jlong,
+    name: jstring,
+) {
+    guarded("describe", (), |watch| {
+        if name.is_null() {
+            return;
+        }
+        // SAFETY: the string lives during the call; its characters do until they are released.
+        let bytes = unsafe {
+            let table = jni_functions(jni);
+            let characters = (table.GetStringUTFChars)(jni, name, ptr::null_mut());
+            if characters.is_null() {
+                (table.ExceptionClear)(jni);
+                return;
+            }
+            let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
+            (table.ReleaseStringUTFChars)(jni, name, characters);
+            bytes
+        };
+        let id = id.cast_unsigned();
+        watch.session.add_name(&if what == 0 {
+            NameRecord::Class(id, bytes)
+        } else {
+            NameRecord::Thread(id, bytes)
+        });
+    });
+}

@@ -1,0 +1,89 @@
+//! What stands behind the `=` on the command line.
+
+use std::path::PathBuf;
+
+use unsnarl_instrument::{Events, Plan};
+
+/// What the agent is asked to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) session: PathBuf,
+    pub(crate) plan: Plan,
+}
+
+/// What is wrong with the options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OptionsError {
+    #[error(
+        "the option `{0}` is not one of session=DIR, include=PATTERNS, exclude=PATTERNS and events=KINDS"
+    )]
+    Unknown(String),
+    #[error("the kind of events `{0}` is not one of fields, arrays and synchronization")]
+    Kind(String),
+    #[error("session=DIR is missing")]
+    NoSession,
+}
+
+/// Options have commas between them, patterns and kinds of events a colon. A comma in the name of the
+/// folder is written twice.
+pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
+    let mut session = None;
+    let mut plan = Plan::default();
+    for option in split(text) {
+        match option.split_once('=') {
+            Some(("session", folder)) if !folder.is_empty() => session = Some(folder.into()),
+            Some(("include", patterns)) => {
+                plan = patterns.split(':').fold(plan, |plan, pattern| plan.include(pattern));
+            }
+            Some(("exclude", patterns)) => {
+                plan = patterns.split(':').fold(plan, |plan, pattern| plan.exclude(pattern));
+            }
+            Some(("events", kinds)) => plan.events = events(kinds)?,
+            _ => return Err(OptionsError::Unknown(option)),
+        }
+    }
+    Ok(Options { session: session.ok_or(OptionsError::NoSession)?, plan })
+}
+
+fn split(text: &str) -> Vec<String> {
+    const COMMA: &str = "\0";
+    text.replace(",,", COMMA)
+        .split(',')
+        .filter(|option| !option.is_empty())
+        .map(|option| option.replace(COMMA, ","))
+        .collect()
+}
+
+fn events(kinds: &str) -> Result<Events, OptionsError> {
+    let mut events = Events { fields: false, arrays: false, synchronization: false };
+    for kind in kinds.split(':').filter(|kind| !kind.is_empty()) {
+        match kind {
+            "fields" => events.fields = true,
+            "arrays" => events.arrays = true,
+            "synchronization" => events.synchronization = true,
+            _ => return Err(OptionsError::Kind(kind.into())),
+        }
+    }
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_taken_apart() {
+        let options = parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields").unwrap();
+        assert_eq!(options.session, PathBuf::from("/tmp/a,b"));
+        let mut plan = Plan::default().include("app.*").include("lib.*");
+        plan.events = Events { fields: true, arrays: false, synchronization: false };
+        assert_eq!(options.plan, plan);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert_eq!(parse(""), Err(OptionsError::NoSession));
+        assert_eq!(parse("session=/a,x=1"), Err(OptionsError::Unknown("x=1".into())));
+        assert_eq!(parse("session=/a,events=x"), Err(OptionsError::Kind("x".into())));
+    }
+}

@@ -1,0 +1,165 @@
+//! Programs with and without the agent, and what it recorded.
+
+#![allow(dead_code, reason = "every test takes what it needs")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+use unsnarl_testing::Jdk;
+use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Variable, session};
+
+/// A compiled program and a place for its sessions.
+pub(crate) struct Program {
+    folder: TempDir,
+    main: String,
+}
+
+impl Program {
+    /// Compiles a file of `tests/java`; its class of the same name has the `main`.
+    pub(crate) fn compile(jdk: &Jdk, name: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
+        jdk.compile([sources.join(format!("{name}.java")).as_path()], folder.path());
+        Self { folder, main: name.to_owned() }
+    }
+
+    pub(crate) fn session(&self) -> PathBuf {
+        self.folder.path().join("session")
+    }
+
+    /// The command that runs the program as it is.
+    pub(crate) fn plain(&self, jdk: &Jdk, options: &[&str]) -> Command {
+        let mut java = jdk.command("java");
+        java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
+        java
+    }
+
+    /// The command that runs it with the agent and full verification.
+    pub(crate) fn watched(&self, jdk: &Jdk, options: &[&str]) -> Command {
+        let mut java = jdk.command("java");
+        let session = self.session();
+        java.arg(format!("-agentpath:{}=session={}", agent().display(), session.display()));
+        java.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"]);
+        java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
+        java
+    }
+
+    /// Runs it with the agent; it must succeed.
+    pub(crate) fn record(&self, jdk: &Jdk) -> Recording {
+        unsnarl_testing::run(&mut self.watched(jdk, &[]));
+        let recording = Recording::read(&self.session());
+        assert!(recording.problems.is_empty(), "{:?}", recording.problems);
+        recording
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.session().join("agent.log")).unwrap()
+    }
+}
+
+/// The library that cargo built for this test.
+fn agent() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(2).unwrap();
+    let library = folder.join("libunsnarl_agent.so");
+    assert!(library.is_file(), "{} is not there", library.display());
+    library
+}
+
+pub(crate) fn printed(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// All events of a session.
+pub(crate) struct Recording {
+    pub(crate) events: Vec<Event>,
+    pub(crate) problems: Vec<String>,
+    session: session::Session,
+}
+
+impl Recording {
+    pub(crate) fn read(folder: &Path) -> Self {
+        let mut session = session::open(folder).unwrap();
+        let mut events = Vec::new();
+        let mut batch = Vec::new();
+        loop {
+            session.next_batch(&mut batch).unwrap();
+            if batch.is_empty() {
+                break;
+            }
+            events.extend_from_slice(&batch);
+        }
+        let problems = session.problems().first().iter().map(ToString::to_string).collect();
+        Self { events, problems, session }
+    }
+
+    pub(crate) fn tables(&self) -> &Tables {
+        self.session.tables()
+    }
+
+    /// Every event as `thread operation subject line`, where the thread is one of `threads`.
+    pub(crate) fn lines(&self, threads: &[&str]) -> Vec<String> {
+        let tables = self.tables();
+        let name = |event: &Event| tables.text(tables.threads[event.thread].name);
+        let chosen = self.events.iter().filter(|event| threads.contains(&&*name(event)));
+        chosen.map(|event| format!("{} {}", name(event), self.describe(event))).collect()
+    }
+
+    fn describe(&self, event: &Event) -> String {
+        let tables = self.tables();
+        let thread = |thread| tables.text(tables.threads[thread].name).into_owned();
+        let lock = |lock| match tables.locks[lock] {
+            Lock::Object(object) => tables.text(tables.objects[object].class).into_owned(),
+            Lock::Named(name) => tables.text(name).into_owned(),
+        };
+        let channel = |channel| match tables.channels[channel] {
+            Channel::Volatile(variable) => self.variable(tables.variables[variable]),
+            Channel::Object(object) => tables.text(tables.objects[object].class).into_owned(),
+            Channel::Named(name) => tables.text(name).into_owned(),
+        };
+        let what = match event.operation {
+            Operation::Read(variable) => {
+                format!("read {}", self.variable(tables.variables[variable]))
+            }
+            Operation::Write(variable) => {
+                format!("write {}", self.variable(tables.variables[variable]))
+            }
+            Operation::Acquire(it) => format!("acquire {}", lock(it)),
+            Operation::Release(it) => format!("release {}", lock(it)),
+            Operation::Wait(it) => format!("wait {}", lock(it)),
+            Operation::Wake(it) => format!("wake {}", lock(it)),
+            Operation::Fork(it) => format!("fork {}", thread(it)),
+            Operation::Join(it) => format!("join {}", thread(it)),
+            Operation::Send(it) => format!("send {}", channel(it)),
+            Operation::Receive(it) => format!("receive {}", channel(it)),
+            Operation::Start => "start".to_owned(),
+            Operation::End => "end".to_owned(),
+            other => panic!("{other:?} is not recorded"),
+        };
+        let Sites::Known(sites) = &tables.sites else { panic!("sites are known") };
+        match sites[event.site].line {
+            Some(line) => format!("{what} @{line}"),
+            None => what,
+        }
+    }
+
+    fn variable(&self, variable: Variable) -> String {
+        let tables = self.tables();
+        let field = |field| {
+            let field: unsnarl_trace::Field = tables.fields[field];
+            format!("{}.{}", tables.text(field.class), tables.text(field.name))
+        };
+        match variable {
+            Variable::Field(_, it) => field(it),
+            Variable::Static(it) => format!("static {}", field(it)),
+            Variable::Element(array, index) => {
+                let class = tables.text(tables.objects[array].class);
+                format!("{}[{index}]", class.strip_suffix("[]").unwrap_or(&class))
+            }
+            Variable::Named(name) => tables.text(name).into_owned(),
+        }
+    }
+}

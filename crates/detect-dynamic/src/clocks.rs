@@ -1,0 +1,331 @@
+//! Which step happens before which: vector clocks.
+//!
+//! A thread has a place in all clocks, its *slot*, and a time, which advances whenever it publishes
+//! what it did. The time of a slot together with the slot is an *epoch*; a step at an epoch happens
+//! before what a thread does now if the thread's clock knows the epoch.
+//!
+//! The slot of a thread that has ended is given to a new thread when the one that starts it knows all
+//! that the old thread did. The new one then comes after the old one altogether, so that an epoch of
+//! the slot means the same whichever of the two it was. A program that starts and joins a hundred
+//! thousand threads, a few at a time, has clocks with a few slots.
+
+use unsnarl_entity::{EntityId, SecondaryMap, entity_id};
+use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId};
+
+entity_id! {
+    /// A place in vector clocks.
+    pub(crate) struct SlotId("slot");
+}
+
+/// How many slots of ended threads are tried for a new thread, so that a start costs little.
+const TRIED_SLOTS: usize = 16;
+
+/// When, in one slot: 28 bits for the slot and 36 for the time. A trace with more threads at once, or
+/// with a thread that releases more often, would be larger than any disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Epoch(u64);
+
+const TIME_BITS: u32 = 36;
+
+impl Epoch {
+    /// Before all others, and known to all.
+    pub(crate) const NEVER: Self = Self(0);
+
+    #[inline]
+    pub(crate) fn new(slot: SlotId, time: u64) -> Self {
+        Self((slot.index() as u64) << TIME_BITS | time)
+    }
+
+    #[inline]
+    pub(crate) fn slot(self) -> SlotId {
+        SlotId::from_index((self.0 >> TIME_BITS) as usize)
+    }
+
+    #[inline]
+    fn time(self) -> u64 {
+        self.0 & ((1 << TIME_BITS) - 1)
+    }
+
+    fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// For every slot, the time up to which its steps are known. Nothing is known at time 0.
+#[derive(Clone, Debug, Default)]
+struct VectorClock {
+    times: Vec<u64>,
+}
+
+impl VectorClock {
+    /// Whether a step at this epoch is known.
+    #[inline]
+    fn knows(&self, epoch: Epoch) -> bool {
+        epoch.time() <= self.times.get(epoch.slot().index()).copied().unwrap_or(0)
+    }
+
+    /// Takes over one epoch and what comes before it in its slot.
+    #[inline]
+    fn add(&mut self, epoch: Epoch) {
+        let index = epoch.slot().index();
+        if index >= self.times.len() {
+            self.times.resize(index + 1, 0);
+        }
+        self.times[index] = self.times[index].max(epoch.time());
+    }
+
+    /// Takes over all that `other` knows.
+    #[inline]
+    fn join(&mut self, other: &Self) {
+        if other.times.len() > self.times.len() {
+            self.times.resize(other.times.len(), 0);
+        }
+        for (own, &others) in self.times.iter_mut().zip(&other.times) {
+            *own = (*own).max(others);
+        }
+    }
+}
+
+/// The clocks of all threads, locks and channels of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct Clocks {
+    threads: SecondaryMap<ThreadId, ThreadClock>,
+    locks: SecondaryMap<LockId, LockClock>,
+    channels: SecondaryMap<ChannelId, VectorClock>,
+    slots: Slots,
+}
+
+/// Where a thread is and what it knows.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadClock {
+    /// When it is; [`Epoch::NEVER`] before its first step. All that comes before in the slot is known.
+    now: Epoch,
+    /// Whether the slot was given back.
+    has_ended: bool,
+    /// What it knows of other slots.
+    known: VectorClock,
+}
+
+impl Default for ThreadClock {
+    fn default() -> Self {
+        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default() }
+    }
+}
+
+impl ThreadClock {
+    /// When the thread does what it does now.
+    #[inline]
+    pub(crate) fn now(&self) -> Epoch {
+        self.now
+    }
+
+    /// Whether a step comes before what the thread does now.
+    #[inline]
+    pub(crate) fn knows(&self, epoch: Epoch) -> bool {
+        epoch.slot() == self.now.slot() || self.known.knows(epoch)
+    }
+
+    /// Takes over all that another thread knows.
+    fn join(&mut self, other: &Self) {
+        self.known.join(&other.known);
+        self.known.add(other.now);
+    }
+
+    /// Lets others know all that this thread knows; what it does from now on is later.
+    #[inline]
+    fn publish(&mut self, to: &mut VectorClock) {
+        to.join(&self.known);
+        to.add(self.now);
+        self.now = self.now.next();
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct LockClock {
+    /// What was done before the lock was released by those who had it for themselves.
+    exclusive: VectorClock,
+    /// What was done before it was released by those who shared it.
+    shared: VectorClock,
+}
+
+/// Who has had which slot.
+#[derive(Debug, Default)]
+struct Slots {
+    /// For every slot the threads that had it, each with when it began.
+    owners: Vec<Vec<(Epoch, ThreadId)>>,
+    /// When the slots that nobody has were last used.
+    free: Vec<Epoch>,
+}
+
+impl Slots {
+    /// The first epoch of a thread that comes after all that is in `known`.
+    fn first_epoch(&mut self, thread: ThreadId, known: &VectorClock) -> Epoch {
+        let tried = self.free.iter().rev().take(TRIED_SLOTS);
+        let found = tried.enumerate().find(|&(_, &last)| known.knows(last));
+        let first = match found {
+            Some((position, &last)) => {
+                self.free.remove(self.free.len() - 1 - position);
+                last.next()
+            }
+            None => {
+                self.owners.push(Vec::new());
+                Epoch::new(SlotId::from_index(self.owners.len() - 1), 1)
+            }
+        };
+        self.owners[first.slot().index()].push((first, thread));
+        first
+    }
+}
+
+impl Clocks {
+    /// Where a thread is and what it knows.
+    #[inline]
+    pub(crate) fn of(&mut self, thread: ThreadId) -> &mut ThreadClock {
+        let clock = &self.threads[thread];
+        if clock.now == Epoch::NEVER || clock.has_ended {
+            self.give_slot(thread);
+        }
+        &mut self.threads[thread]
+    }
+
+    /// The thread that did something at that time.
+    pub(crate) fn thread_at(&self, epoch: Epoch) -> ThreadId {
+        let owners = &self.slots.owners[epoch.slot().index()];
+        let later = owners.partition_point(|&(first, _)| first.time() <= epoch.time());
+        owners[later - 1].1
+    }
+
+    /// How many slots there are.
+    pub(crate) fn slot_count(&self) -> usize {
+        self.slots.owners.len()
+    }
+
+    /// Takes in what an event orders. Accesses order nothing.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event) {
+        let thread = event.thread;
+        match event.operation {
+            Operation::Acquire(lock) | Operation::Wake(lock) => {
+                let known = &mut self.threads[thread].known;
+                known.join(&self.locks[lock].exclusive);
+                known.join(&self.locks[lock].shared);
+            }
+            Operation::Release(lock) | Operation::Wait(lock) => {
+                self.of(thread);
+                self.threads[thread].publish(&mut self.locks[lock].exclusive);
+            }
+            Operation::AcquireShared(lock) => {
+                self.threads[thread].known.join(&self.locks[lock].exclusive);
+            }
+            Operation::ReleaseShared(lock) => {
+                self.of(thread);
+                self.threads[thread].publish(&mut self.locks[lock].shared);
+            }
+            Operation::Send(channel) => {
+                self.of(thread);
+                self.threads[thread].publish(&mut self.channels[channel]);
+            }
+            Operation::Receive(channel) => {
+                self.threads[thread].known.join(&self.channels[channel]);
+            }
+            Operation::Fork(child) => self.fork(thread, child),
+            Operation::Join(child) => self.join(thread, child),
+            Operation::End => self.end(thread),
+            Operation::Read(_)
+            | Operation::Write(_)
+            | Operation::Request(_)
+            | Operation::Notify(_)
+            | Operation::Start
+            | Operation::Enter(_)
+            | Operation::Exit(_)
+            | Operation::TransactionBegin
+            | Operation::TransactionEnd => {}
+        }
+    }
+
+    #[cold]
+    fn give_slot(&mut self, thread: ThreadId) {
+        let clock = &mut self.threads[thread];
+        clock.known.add(clock.now);
+        clock.now = self.slots.first_epoch(thread, &clock.known);
+        clock.has_ended = false;
+    }
+
+    fn fork(&mut self, thread: ThreadId, child: ThreadId) {
+        if thread == child {
+            return;
+        }
+        let mut published = VectorClock::default();
+        self.of(thread).publish(&mut published);
+        self.threads[child].known.join(&published);
+        self.of(child);
+    }
+
+    fn join(&mut self, thread: ThreadId, child: ThreadId) {
+        if thread == child {
+            return;
+        }
+        let ended = std::mem::take(&mut self.threads[child]);
+        self.threads[thread].join(&ended);
+        self.threads[child] = ended;
+        self.end(child);
+    }
+
+    /// Gives the slot back. A thread that goes on nevertheless gets another one.
+    fn end(&mut self, thread: ThreadId) {
+        let clock = &mut self.threads[thread];
+        if clock.now != Epoch::NEVER && !clock.has_ended {
+            clock.has_ended = true;
+            self.slots.free.push(clock.now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unsnarl_trace::SiteId;
+
+    use super::*;
+
+    fn thread(index: usize) -> ThreadId {
+        ThreadId::from_index(index)
+    }
+
+    fn run(clocks: &mut Clocks, by: usize, operation: Operation) {
+        let event = Event { thread: thread(by), site: SiteId::from_index(0), operation };
+        clocks.on(&event);
+    }
+
+    #[test]
+    fn threads_that_follow_each_other_share_a_slot() {
+        let mut clocks = Clocks::default();
+        for child in 1..1000 {
+            run(&mut clocks, 0, Operation::Fork(thread(child)));
+            let epoch = clocks.of(thread(child)).now();
+            assert_eq!(clocks.thread_at(epoch), thread(child));
+            run(&mut clocks, child, Operation::End);
+            run(&mut clocks, 0, Operation::Join(thread(child)));
+        }
+        assert_eq!(clocks.slot_count(), 2);
+    }
+
+    #[test]
+    fn a_thread_whose_starter_does_not_know_of_the_end_has_a_slot_of_its_own() {
+        let mut clocks = Clocks::default();
+        run(&mut clocks, 0, Operation::Fork(thread(1)));
+        run(&mut clocks, 1, Operation::End);
+        run(&mut clocks, 0, Operation::Fork(thread(2)));
+        assert_eq!(clocks.slot_count(), 3);
+    }
+
+    #[test]
+    fn a_thread_that_goes_on_after_it_was_joined_is_not_known() {
+        let mut clocks = Clocks::default();
+        run(&mut clocks, 0, Operation::Fork(thread(1)));
+        let before = clocks.of(thread(1)).now();
+        run(&mut clocks, 0, Operation::Join(thread(1)));
+        let after = clocks.of(thread(1)).now();
+        let main = clocks.of(thread(0));
+        assert!(main.knows(before) && !main.knows(after));
+    }
+}

@@ -1,0 +1,82 @@
+//! Names for what is in a trace, as findings have them.
+
+use unsnarl_entity::EntityId;
+use unsnarl_findings::{Frame, Lock, MethodReference, Variable};
+use unsnarl_trace::{
+    self as trace, FieldId, LockId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
+};
+
+/// What a race is about: races on the same field of different objects, or on different elements of
+/// arrays of one type, are one defect if they are at the same places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum RaceSubject {
+    /// A field, whatever the object.
+    Field(FieldId),
+    /// The elements of arrays of a type.
+    Elements(NameId),
+    /// A variable of which only the name is known.
+    Named(NameId),
+}
+
+impl RaceSubject {
+    /// What a race on the variable is about.
+    pub(crate) fn of(variable: VariableId, tables: &Tables) -> Self {
+        match tables.variables[variable] {
+            trace::Variable::Field(_, field) | trace::Variable::Static(field) => Self::Field(field),
+            trace::Variable::Element(array, _) => Self::Elements(tables.objects[array].class),
+            trace::Variable::Named(name) => Self::Named(name),
+        }
+    }
+
+    /// The variable of a finding.
+    pub(crate) fn variable(self, tables: &Tables) -> Variable {
+        match self {
+            Self::Field(field) => {
+                let field = tables.fields[field];
+                Variable::field(tables.text(field.class), tables.text(field.name))
+            }
+            Self::Elements(class) => Variable::elements(tables.text(class)),
+            Self::Named(name) => Variable::untyped(tables.text(name)),
+        }
+    }
+}
+
+/// The frame of a place in the code.
+pub(crate) fn frame(site: SiteId, tables: &Tables) -> Frame {
+    let site = match &tables.sites {
+        Sites::Numbered => return Frame::Location(site.index() as u64),
+        Sites::Known(sites) => sites[site],
+    };
+    let method = tables.methods[site.method];
+    let text = |name: Option<NameId>| name.map(|name| tables.text(name).into_owned());
+    let reference = MethodReference::new(
+        text(method.class).unwrap_or_default(),
+        tables.text(method.name),
+        text(method.descriptor).unwrap_or_default(),
+    );
+    Frame::Code { method: reference, file: text(method.file), line: site.line }
+}
+
+/// The place in a sentence: `location 17`, `Account.java:8`.
+pub(crate) fn place(frame: &Frame) -> String {
+    match frame {
+        Frame::Code { file: Some(file), line: Some(line), .. } => format!("{file}:{line}"),
+        other => other.to_string(),
+    }
+}
+
+/// A lock, as findings have it.
+pub(crate) fn lock(lock: LockId, tables: &Tables) -> Lock {
+    match tables.locks[lock] {
+        trace::Lock::Object(object) => {
+            let object = tables.objects[object];
+            Lock::of_class(tables.text(object.class)).labelled(format!("#{}", object.number))
+        }
+        trace::Lock::Named(name) => Lock::named(tables.text(name)),
+    }
+}
+
+/// The name of a thread.
+pub(crate) fn thread(thread: ThreadId, tables: &Tables) -> String {
+    tables.text(tables.threads[thread].name).into_owned()
+}

@@ -1,0 +1,179 @@
+//! What a detector is.
+
+use unsnarl_findings::{Finding, Frame, Rule, Variable};
+use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
+
+use crate::describe::{self, RaceSubject};
+use crate::happens_before;
+
+/// A detector that looks at one trace.
+pub trait Detector: Send {
+    /// Looks at one event. `tables` have everything that the event names.
+    fn on(&mut self, event: &Event, tables: &Tables);
+
+    /// Looks at many events, which costs one call for all of them.
+    fn on_all(&mut self, events: &[Event], tables: &Tables) {
+        for event in events {
+            self.on(event, tables);
+        }
+    }
+
+    /// The events that raced since the last call, in the order of the trace, and forgets them.
+    fn take_racing_events(&mut self) -> Vec<RacingEvent>;
+
+    /// What there is to say when the trace has ended.
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked;
+}
+
+/// An access that races with an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RacingEvent {
+    /// Where it is.
+    pub site: SiteId,
+    /// What it accesses.
+    pub variable: VariableId,
+}
+
+impl RacingEvent {
+    /// The place in the code, as findings have it.
+    #[must_use]
+    pub fn frame(&self, tables: &Tables) -> Frame {
+        describe::frame(self.site, tables)
+    }
+
+    /// The variable, as findings have it.
+    #[must_use]
+    pub fn variable(&self, tables: &Tables) -> Variable {
+        RaceSubject::of(self.variable, tables).variable(tables)
+    }
+}
+
+/// What a detector has to say in the end.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// The findings, in no order.
+    pub findings: Vec<Finding>,
+    /// Counts, by name.
+    pub stats: Vec<(&'static str, u64)>,
+}
+
+/// A line of the table of detectors.
+pub struct DetectorEntry {
+    /// Its name on the command line. Its name in findings has `dynamic/` before it.
+    pub name: &'static str,
+    /// What it finds. Its page is `docs/rules/<rule>.md`.
+    pub rule: Rule,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// What it must see.
+    pub needs: Needs,
+    /// Makes one for a trace.
+    pub make: fn() -> Box<dyn Detector>,
+}
+
+/// The one table of dynamic detectors.
+pub static DETECTORS: [DetectorEntry; 1] = [happens_before::ENTRY];
+
+impl std::fmt::Debug for DetectorEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// What a detector must see to say what it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The kinds of events that it looks at; all others may be missing.
+    pub events: &'static [EventKind],
+    /// The filters that may have dropped events before it sees them.
+    pub tolerates: &'static [Filter],
+}
+
+/// The kinds of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// Reads and writes of variables.
+    Access,
+    /// Acquiring and releasing locks, also by waiting.
+    Lock,
+    /// Requests for locks, and notifications.
+    Contention,
+    /// Forks and joins.
+    Thread,
+    /// Starts and ends of threads.
+    Lifetime,
+    /// Sending to and receiving from channels.
+    Channel,
+    /// Entering and leaving methods.
+    Method,
+    /// Begins and ends of transactions.
+    Transaction,
+}
+
+/// What a recording may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
+    /// release between them.
+    Epoch,
+}
+
+/// The kind of an operation.
+#[must_use]
+pub fn kind_of(operation: Operation) -> EventKind {
+    match operation {
+        Operation::Read(_) | Operation::Write(_) => EventKind::Access,
+        Operation::Acquire(_)
+        | Operation::Release(_)
+        | Operation::AcquireShared(_)
+        | Operation::ReleaseShared(_)
+        | Operation::Wait(_)
+        | Operation::Wake(_) => EventKind::Lock,
+        Operation::Request(_) | Operation::Notify(_) => EventKind::Contention,
+        Operation::Fork(_) | Operation::Join(_) => EventKind::Thread,
+        Operation::Start | Operation::End => EventKind::Lifetime,
+        Operation::Send(_) | Operation::Receive(_) => EventKind::Channel,
+        Operation::Enter(_) | Operation::Exit(_) => EventKind::Method,
+        Operation::TransactionBegin | Operation::TransactionEnd => EventKind::Transaction,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_detector_has_a_file_a_page_and_a_line_in_the_manual() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let manual = std::fs::read_to_string(root.join("../../docs/analyze.md"));
+        let manual = manual.expect("docs/analyze.md is there");
+        let mut names = BTreeSet::new();
+        for detector in &DETECTORS {
+            let name = detector.name;
+            assert!(names.insert(name), "{name} is in the table twice");
+            let file = root.join("src").join(format!("{}.rs", name.replace('-', "_")));
+            assert!(file.is_file(), "{} is missing", file.display());
+            let page = root.join("../../docs/rules").join(format!("{}.md", detector.rule));
+            assert!(page.is_file(), "{} is missing", page.display());
+            let line = format!("| `{name}` | [{rule}]", rule = detector.rule);
+            assert!(manual.contains(&line), "docs/analyze.md has no line that begins {line}");
+        }
+    }
+
+    #[test]
+    fn every_file_of_a_detector_is_in_the_table() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        for file in std::fs::read_dir(source).expect("the sources are there") {
+            let path = file.expect("the sources can be read").path();
+            let text = std::fs::read_to_string(&path).expect("a source is text");
+            let is_detector = text.lines().any(|line| line.starts_with("impl Detector for "));
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a file has a name");
+            let name = stem.replace('_', "-");
+            let is_listed = DETECTORS.iter().any(|detector| detector.name == name);
+            assert_eq!(is_detector, is_listed, "{}", path.display());
+        }
+    }
+}

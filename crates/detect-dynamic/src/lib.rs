@@ -1,0 +1,11 @@
+//! The detectors that look at traces, one file each, and the table of them. They see events; where
+//! these come from, a file or a running program, they do not know.
+
+mod clocks;
+mod describe;
+mod detector;
+mod happens_before;
+mod locksets;
+
+pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
+pub use detector::{RacingEvent, kind_of};

@@ -1,0 +1,24 @@
+//! From a plan to the rewritten bytes of one class.
+//!
+//! [`rewrite`] puts calls of the runtime's hooks around what a class of the program does to fields,
+//! arrays and monitors; [`thread::inject`] and [`thread::hook`] do what `java.lang.Thread` needs. Probes
+//! are straight-line code: they leave the stack as it was and use no local variables, so no frame is
+//! computed but that of the handler around a synchronized method.
+//!
+//! What is not reported: a write to a field of the class itself before a constructor has called another
+//! one, because an object that is not initialized cannot be passed to a hook; and an element that a
+//! failing `aastore` would have stored, which is reported although nothing is written.
+//!
+//! This crate knows nothing of the JVM's interfaces.
+
+mod hooks;
+mod method;
+mod plan;
+mod probe;
+mod rewrite;
+mod site;
+pub mod thread;
+
+pub use plan::{Events, Plan};
+pub use rewrite::{RewriteError, Rewritten, rewrite};
+pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

@@ -1,0 +1,428 @@
+//! The rewriting of one method body.
+
+use std::collections::HashMap;
+
+use unsnarl_classfile::edit::{
+    ClassEditor, CodeEditor, CodeError, Handler, LabelId, NodeId, PoolEditor,
+};
+use unsnarl_classfile::read::{ClassFile, Member};
+use unsnarl_classfile::{FieldType, Instruction, Opcode, ReadError, VerificationType, flags};
+
+use crate::hooks::{self, Hook};
+use crate::plan::Events;
+use crate::probe::{EXTRA_STACK, Probe};
+use crate::rewrite::{can_load_classes, declared_volatility};
+use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
+
+/// A method while probes are put into it.
+pub(crate) struct MethodRewriter<'c, 'a> {
+    class: &'c ClassFile<'a>,
+    member: &'c Member<'a>,
+    /// The body, with the probes so far.
+    pub(crate) code: CodeEditor,
+    /// The places that report.
+    pub(crate) sites: Vec<Site>,
+    /// What is not reported.
+    pub(crate) remarks: Vec<String>,
+    events: Events,
+    numbers: &'c SiteNumbers,
+    volatility: &'c dyn Fn(&FieldName) -> Volatility,
+    /// The instructions of the file with their lines, in order.
+    instructions: Vec<(NodeId, Option<u16>)>,
+}
+
+impl<'c, 'a> MethodRewriter<'c, 'a> {
+    pub(crate) fn new(
+        class: &'c ClassFile<'a>,
+        member: &'c Member<'a>,
+        code: CodeEditor,
+        events: Events,
+        numbers: &'c SiteNumbers,
+        volatility: &'c dyn Fn(&FieldName) -> Volatility,
+    ) -> Result<Self, ReadError> {
+        let lines = lines(class, member)?;
+        let nodes = code.instructions().map(|(node, _)| node);
+        let instructions = nodes.zip(lines).collect();
+        Ok(Self {
+            class,
+            member,
+            code,
+            sites: Vec::new(),
+            remarks: Vec::new(),
+            events,
+            numbers,
+            volatility,
+            instructions,
+        })
+    }
+
+    /// Puts all probes in.
+    pub(crate) fn run(&mut self, class: &mut ClassEditor<'_>) -> Result<(), CodeError> {
+        let pool = &mut class.pool;
+        let instructions = std::mem::take(&mut self.instructions);
+        let mut super_call = self.super_call(&instructions, pool);
+        for &(node, line) in &instructions {
+            if super_call == Some(node) {
+                super_call = None;
+            }
+            let Some(instruction) = self.code.instruction(node).cloned() else { continue };
+            self.instruction(node, line, &instruction, super_call.is_some(), pool)?;
+        }
+        if self.events.synchronization {
+            let first_line = instructions.first().and_then(|&(_, line)| line);
+            if self.member.access & flags::SYNCHRONIZED != 0 {
+                self.synchronized_method(&instructions, first_line, pool)?;
+            }
+            if self.class.member_name(self.member) == b"<clinit>" {
+                self.class_initializer(&instructions, pool)?;
+            }
+        }
+        if !self.sites.is_empty() {
+            self.code.max_stack = self.code.max_stack.saturating_add(EXTRA_STACK);
+        }
+        Ok(())
+    }
+
+    fn instruction(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        instruction: &Instruction<LabelId>,
+        this_is_uninitialized: bool,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        use Opcode::*;
+        match *instruction {
+            Instruction::Field { opcode, field } => {
+                let Some(member) = pool.member(field) else { return Ok(()) };
+                let field = FieldName {
+                    class: member.class.to_vec(),
+                    name: member.name.to_vec(),
+                    descriptor: member.descriptor.to_vec(),
+                };
+                // The only access that the verifier allows to an object that is not initialized.
+                let may_be_uninitialized =
+                    this_is_uninitialized && opcode == PutField && field.class == self.class.name();
+                if !may_be_uninitialized {
+                    self.field(node, line, opcode, field, pool)?;
+                }
+            }
+            Instruction::Plain(opcode) if self.events.arrays && is_array_load(opcode) => {
+                let site = self.site(line, Operation::Element);
+                Probe::before(&mut self.code, pool, node).element(hooks::ARRAY_READ, site)?;
+            }
+            Instruction::Plain(opcode) if self.events.arrays && is_array_store(opcode) => {
+                let site = self.site(line, Operation::Element);
+                let words = if matches!(opcode, LAStore | DAStore) { 2 } else { 1 };
+                let hook = hooks::ARRAY_WRITE;
+                Probe::before(&mut self.code, pool, node).element_below_value(words, hook, site)?;
+            }
+            Instruction::Plain(MonitorEnter) if self.events.synchronization => {
+                self.monitor_enter(node, line, pool)?;
+            }
+            Instruction::Plain(MonitorExit) if self.events.synchronization => {
+                self.monitor_exit(node, line, pool)?;
+            }
+            Instruction::Invoke { opcode: InvokeVirtual, method }
+                if self.events.synchronization =>
+            {
+                let hook =
+                    pool.member(method).and_then(|member| wait(member.name, member.descriptor));
+                if let Some(hook) = hook {
+                    let site = self.site(line, Operation::Monitor);
+                    Probe::before(&mut self.code, pool, node).call(hook, site)?;
+                    self.code.remove(node);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn field(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        opcode: Opcode,
+        field: FieldName,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let volatility =
+            declared_volatility(self.class, &field).unwrap_or_else(|| (self.volatility)(&field));
+        let plain = volatility == Volatility::Plain;
+        let wanted = self.events.fields || self.events.synchronization && !plain;
+        let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
+            return Ok(());
+        };
+        if !wanted {
+            return Ok(());
+        }
+        let site = self.site(line, Operation::Field(field, volatility));
+        let before = node;
+        match (opcode, plain) {
+            (Opcode::GetField, true) => {
+                Probe::before(&mut self.code, pool, before).top(hooks::FIELD_READ, site)?;
+            }
+            (Opcode::GetField, false) => {
+                let hook = hooks::NUMBERED_READ_BEGINS;
+                Probe::before(&mut self.code, pool, before).top(hook, site)?;
+                self.call_after(node, hooks::NUMBERED_READ_ENDS, site, pool)?;
+            }
+            (Opcode::PutField, plain) => {
+                let hook = if plain { hooks::FIELD_WRITE } else { hooks::NUMBERED_WRITE };
+                Probe::before(&mut self.code, pool, before).below_value(words, hook, site)?;
+            }
+            (Opcode::GetStatic, plain) => {
+                let hook = if plain { hooks::STATIC_READ } else { hooks::NUMBERED_STATIC_READ };
+                self.call_after(node, hook, site, pool)?;
+            }
+            (_, true) => self.call_after(node, hooks::STATIC_WRITE, site, pool)?,
+            (_, false) => {
+                let hook = hooks::NUMBERED_STATIC_WRITE;
+                Probe::before(&mut self.code, pool, before).call(hook, site)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a hook directly behind an instruction: jumps to what follows do not run it.
+    fn call_after(
+        &mut self,
+        node: NodeId,
+        hook: Hook,
+        site: SiteNumber,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        // Code that ends without a jump, a return or a throw is refused by the verifier anyway.
+        if let Some(next) = self.code.next(node) {
+            Probe::before(&mut self.code, pool, next).call(hook, site)?;
+        }
+        Ok(())
+    }
+
+    /// The hook comes behind the instruction. A handler whose range starts there begins before the hook:
+    /// otherwise the JIT sees a call that leaves the monitor locked, and refuses the method.
+    fn monitor_enter(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let following: Vec<LabelId> =
+            std::iter::successors(self.code.next(node), |&node| self.code.next(node))
+                .map_while(|node| self.code.label(node))
+                .collect();
+        let starts_there = |label| following.contains(&label);
+        let handlers: Vec<_> = self
+            .code
+            .handlers()
+            .filter(|(_, handler)| starts_there(handler.start))
+            .map(|(id, _)| id)
+            .collect();
+
+        let site = self.site(line, Operation::Monitor);
+        Probe::before(&mut self.code, pool, node).duplicate();
+        self.call_after(node, hooks::MONITOR_ENTERED, site, pool)?;
+        if !handlers.is_empty() {
+            let start = self.code.new_label();
+            self.code.bind_after(start, node)?;
+            for handler in handlers {
+                self.code.handler_mut(handler).start = start;
+            }
+        }
+        Ok(())
+    }
+
+    /// The hook comes before the instruction. A compiler's handler that leaves a monitor covers itself: if
+    /// the hook failed there, for lack of stack, the handler would run again and again, and the JIT
+    /// refuses such a method. So the hook gets a handler of its own, which goes on behind it.
+    fn monitor_exit(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let covers_itself = self.is_in_handler_that_covers_itself(node);
+        let before = self.code.previous(node);
+        let site = self.site(line, Operation::Monitor);
+        Probe::before(&mut self.code, pool, node).top(hooks::MONITOR_LEAVES, site)?;
+        let (true, Some(before)) = (covers_itself, before) else { return Ok(()) };
+        let Some(&Instruction::Local { opcode, local }) = self.code.instruction(before) else {
+            return Ok(());
+        };
+        let known = self.code.known_before(node, pool)?;
+        // Other words on the stack would be lost in the handler.
+        let only_monitor = known.as_ref().is_some_and(|(_, stack)| stack.len() == 1);
+        if !only_monitor && self.code.has_frames() {
+            return Ok(());
+        }
+        let [start, end, handler] = [(); 3].map(|()| self.code.new_label());
+        self.code.bind_after(start, before)?;
+        self.code.bind_before(end, node)?;
+        self.code.bind_at_end(handler)?;
+        self.code.append(Instruction::Plain(Opcode::Pop));
+        self.code.append(Instruction::Local { opcode, local });
+        self.code.append(Instruction::Jump { opcode: Opcode::Goto, target: end });
+        self.code.add_handler_first(Handler { start, end, handler, catch_type: None });
+        if let (true, Some((locals, stack))) = (self.code.has_frames(), known) {
+            let throwable = VerificationType::Object(pool.add_class(b"java/lang/Throwable")?);
+            self.code.set_frame(handler, locals.clone(), vec![throwable]);
+            self.code.set_frame(end, locals, stack);
+        }
+        Ok(())
+    }
+
+    fn is_in_handler_that_covers_itself(&self, node: NodeId) -> bool {
+        let places: HashMap<NodeId, usize> =
+            self.code.nodes().enumerate().map(|(place, node)| (node, place)).collect();
+        let place = |label| self.code.binding(label).and_then(|node| places.get(&node)).copied();
+        self.code.handlers().any(|(_, handler)| {
+            let range = place(handler.start)..place(handler.end);
+            range.contains(&place(handler.handler)) && range.contains(&places.get(&node).copied())
+        })
+    }
+
+    /// The monitor of a synchronized method is entered before its first instruction, and left behind
+    /// its last one, also by an exception.
+    fn synchronized_method(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        first_line: Option<u16>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let is_static = self.member.access & flags::STATIC != 0;
+        if is_static && !can_load_classes(self.class) {
+            self.remarks.push("its monitor cannot be named in so old a class file".into());
+            return Ok(());
+        }
+        let throw = match self.code.catch_all(pool) {
+            Ok(throw) => throw,
+            Err(error @ (CodeError::ThisOverwritten | CodeError::Constructor)) => {
+                self.remarks.push(format!("its monitor is not reported: {error}"));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        let this_class = self.class.this_class;
+        let push = |probe: &mut Probe<'_, '_>| {
+            if is_static {
+                probe.class(this_class)
+            } else {
+                probe.this()
+            };
+        };
+        let leaves = instructions.iter().copied().filter(|&(node, _)| {
+            self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
+        });
+        let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
+        for (node, line) in leaves {
+            let site = self.site(line, Operation::Monitor);
+            let mut probe = Probe::before(&mut self.code, pool, node);
+            push(&mut probe);
+            probe.call(hooks::MONITOR_LEAVES, site)?;
+        }
+        // The first instruction may be jumped to: the hook has to stand in front of its labels, inside of
+        // the handler's range, which starts in front of all.
+        let first = self.code.first().and_then(|start| self.code.next(start));
+        if let Some(first) = first {
+            let site = self.site(first_line, Operation::Monitor);
+            let mut probe = Probe::before(&mut self.code, pool, first);
+            push(&mut probe);
+            probe.call(hooks::MONITOR_ENTERED, site)?;
+        }
+        Ok(())
+    }
+
+    fn class_initializer(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        for &(node, line) in instructions {
+            if self.code.instruction(node).is_some_and(|i| i.opcode() == Opcode::Return) {
+                let site = self.site(line, Operation::ClassInitialized);
+                Probe::before(&mut self.code, pool, node).call(hooks::CLASS_INITIALIZED, site)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// In a constructor, the call of another one on `this`: the first that no `new` in front of it is
+    /// made for. Compilers put the two in the order of the text, whatever is jumped over.
+    fn super_call(
+        &self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &PoolEditor<'_>,
+    ) -> Option<NodeId> {
+        if self.class.member_name(self.member) != b"<init>" || self.class.super_class.is_none() {
+            return None;
+        }
+        let mut made = 0_usize;
+        for &(node, _) in instructions {
+            match self.code.instruction(node)? {
+                Instruction::Type { opcode: Opcode::New, .. } => made += 1,
+                Instruction::Invoke { opcode: Opcode::InvokeSpecial, method }
+                    if pool.member(*method).is_some_and(|member| member.name == b"<init>") =>
+                {
+                    match made.checked_sub(1) {
+                        None => return Some(node),
+                        Some(left) => made = left,
+                    }
+                }
+                _ => {}
+            }
+        }
+        // A constructor that always throws, or that is stranger than those of compilers: nothing of
+        // `this` is reported.
+        instructions.last().map(|&(node, _)| node)
+    }
+
+    fn site(&mut self, line: Option<u16>, operation: Operation) -> SiteNumber {
+        let number = self.numbers.next();
+        self.sites.push(Site {
+            number,
+            method: self.class.member_name(self.member).to_vec(),
+            descriptor: self.class.member_descriptor(self.member).to_vec(),
+            line,
+            operation,
+        });
+        number
+    }
+}
+
+/// The line of every instruction, in order.
+fn lines(class: &ClassFile<'_>, member: &Member<'_>) -> Result<Vec<Option<u16>>, ReadError> {
+    let Some(code) = class.code(member)? else { return Ok(Vec::new()) };
+    let mut table = code.line_numbers(&class.pool)?;
+    table.sort_by_key(|entry| entry.start);
+    let mut lines = Vec::new();
+    for instruction in code.instructions() {
+        let (pc, _) = instruction?;
+        let entries = table.partition_point(|entry| entry.start <= pc);
+        lines.push(entries.checked_sub(1).map(|last| table[last].line));
+    }
+    Ok(lines)
+}
+
+fn is_array_load(opcode: Opcode) -> bool {
+    (Opcode::IALoad..=Opcode::SALoad).contains(&opcode)
+}
+
+fn is_array_store(opcode: Opcode) -> bool {
+    (Opcode::IAStore..=Opcode::SAStore).contains(&opcode)
+}
+
+pub(crate) fn is_return(opcode: Opcode) -> bool {
+    (Opcode::IReturn..=Opcode::Return).contains(&opcode)
+}
+
+/// The hook that stands for a call of `Object.wait`, which is final: whatever class the code names, the
+/// method is that one.
+fn wait(name: &[u8], descriptor: &[u8]) -> Option<Hook> {
+    match (name, descriptor) {
+        (b"wait", b"()V") => Some(hooks::WAIT),
+        (b"wait", b"(J)V") => Some(hooks::WAIT_MILLIS),
+        (b"wait", b"(JI)V") => Some(hooks::WAIT_NANOS),
+        _ => None,
+    }
+}

@@ -1,0 +1,102 @@
+//! What is to be watched.
+
+/// Which classes are rewritten, and which of their events are reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    include: Vec<String>,
+    exclude: Vec<String>,
+    /// The kinds of events.
+    pub events: Events,
+}
+
+/// Kinds of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Events {
+    /// Accesses to fields of objects and to static fields. Those to volatile fields are synchronization
+    /// and are reported with the monitors as well.
+    pub fields: bool,
+    /// Accesses to elements of arrays.
+    pub arrays: bool,
+    /// Monitors, waiting, volatile fields and the end of class initializers.
+    pub synchronization: bool,
+}
+
+impl Events {
+    /// Everything.
+    pub const ALL: Self = Self { fields: true, arrays: true, synchronization: true };
+    /// No accesses but those that order threads.
+    pub const SYNCHRONIZATION: Self = Self { fields: false, arrays: false, synchronization: true };
+}
+
+/// The packages of the JDK, as internal names. They are never rewritten by a plan: hooks use them.
+const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { include: Vec::new(), exclude: Vec::new(), events: Events::ALL }
+    }
+}
+
+impl Plan {
+    /// Only classes that one of the patterns fits are watched. A pattern is a binary name such as
+    /// `app.Main`, or the beginning of names with a star behind it: `app.*`.
+    #[must_use]
+    pub fn include(mut self, pattern: &str) -> Self {
+        self.include.push(internal(pattern));
+        self
+    }
+
+    /// Classes that this pattern fits are not watched, also when they are included.
+    #[must_use]
+    pub fn exclude(mut self, pattern: &str) -> Self {
+        self.exclude.push(internal(pattern));
+        self
+    }
+
+    /// Whether a class is watched, by its internal name in modified UTF-8.
+    #[must_use]
+    pub fn watches(&self, class: &[u8]) -> bool {
+        let of_the_jdk = OF_THE_JDK.iter().any(|package| class.starts_with(package.as_bytes()));
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, class));
+        !of_the_jdk && (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+    }
+}
+
+fn internal(pattern: &str) -> String {
+    pattern.replace('.', "/")
+}
+
+fn fits(pattern: &str, class: &[u8]) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => class.starts_with(beginning.as_bytes()),
+        None => class == pattern.as_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_jdk_is_never_watched() {
+        let plan = Plan::default().include("*");
+        assert!(plan.watches(b"app/Main") && plan.watches(b"javaish/Main"));
+        for class in ["java/lang/String", "jdk/internal/misc/Unsafe", "sun/misc/Unsafe"] {
+            assert!(!plan.watches(class.as_bytes()), "{class}");
+        }
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_included() {
+        let plan = Plan::default().include("app.*").exclude("app.gen.*").exclude("app.Main");
+        for (class, expected) in [
+            ("app/Other", true),
+            ("app/Main", false),
+            ("app/Main$1", true),
+            ("app/gen/Parser", false),
+            ("lib/Other", false),
+        ] {
+            assert_eq!(plan.watches(class.as_bytes()), expected, "{class}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The rewriting of one class of the program.
+
+use unsnarl_classfile::edit::{ClassEditor, CodeError, EditError, MethodId};
+use unsnarl_classfile::read::ClassFile;
+use unsnarl_classfile::{ReadError, flags, mutf8};
+use unsnarl_entity::EntityId;
+
+use crate::method::MethodRewriter;
+use crate::plan::Events;
+use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
+
+/// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.
+const LONGEST_COMPILED: u16 = 8000;
+
+/// A class with probes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The class file.
+    pub bytes: Vec<u8>,
+    /// The places that report.
+    pub sites: Vec<Site>,
+    /// What is not reported, and why: one sentence each, with the method.
+    pub notes: Vec<String>,
+}
+
+/// Why a class cannot be rewritten. It can run as it is.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RewriteError {
+    /// The bytes are not a class file.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The class has no room for what has to be added.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+}
+
+/// Puts the probes that `plan` asks for into a class file. `volatility` says what is known of fields of
+/// other classes. Nothing is returned if there is nothing to report in the class.
+///
+/// # Errors
+/// When the bytes are not a class file, or the class has no room for the probes.
+pub fn rewrite(
+    file: &[u8],
+    plan: &Plan,
+    numbers: &SiteNumbers,
+    volatility: &dyn Fn(&FieldName) -> Volatility,
+) -> Result<Option<Rewritten>, RewriteError> {
+    let original = ClassFile::read(file)?;
+    let mut class = ClassEditor::new(original.clone());
+    let mut sites = Vec::new();
+    let mut notes = Vec::new();
+    let mut writer = ClassWriter { original: &original, numbers, volatility };
+    for method in class.methods.keys() {
+        writer.method(&mut class, method, plan.events, &mut sites, &mut notes)?;
+    }
+    if sites.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Rewritten { bytes: class.write()?, sites, notes }))
+}
+
+struct ClassWriter<'c, 'a> {
+    original: &'c ClassFile<'a>,
+    numbers: &'c SiteNumbers,
+    volatility: &'c dyn Fn(&FieldName) -> Volatility,
+}
+
+impl ClassWriter<'_, '_> {
+    /// Rewrites a method, with fewer events if it would become too long.
+    fn method(
+        &mut self,
+        class: &mut ClassEditor<'_>,
+        method: MethodId,
+        events: Events,
+        sites: &mut Vec<Site>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), RewriteError> {
+        let before = class.methods[method].clone();
+        let mut note = |class: &ClassEditor<'_>, text: &str| {
+            let name = mutf8::to_str(class.method_name(method));
+            let descriptor = mutf8::to_str(class.method_descriptor(method));
+            notes.push(format!("{name}{descriptor}: {text}"));
+        };
+        let has_accesses = events.fields || events.arrays;
+        if has_accesses {
+            match self.attempt(class, method, events)? {
+                Attempt::Done(new, remarks) => {
+                    remarks.iter().for_each(|remark| note(class, remark));
+                    sites.extend(new);
+                    return Ok(());
+                }
+                Attempt::TooLong => {
+                    class.methods[method] = before.clone();
+                    note(class, "too long with all probes, its accesses are not reported");
+                }
+            }
+        }
+        if !events.synchronization {
+            return Ok(());
+        }
+        match self.attempt(class, method, Events::SYNCHRONIZATION)? {
+            Attempt::Done(new, remarks) => {
+                remarks.iter().for_each(|remark| note(class, remark));
+                sites.extend(new);
+            }
+            Attempt::TooLong => {
+                class.methods[method] = before;
+                note(class, "too long for any probe, nothing of it is reported");
+            }
+        }
+        Ok(())
+    }
+
+    fn attempt(
+        &mut self,
+        class: &mut ClassEditor<'_>,
+        method: MethodId,
+        events: Events,
+    ) -> Result<Attempt, RewriteError> {
+        let Some(code) = class.open_code(method)? else {
+            return Ok(Attempt::Done(Vec::new(), Vec::new()));
+        };
+        let member = &self.original.methods[method.index()];
+        let original_length = self.original.code(member)?.map_or(0, |code| code.length());
+        let mut rewriter = MethodRewriter::new(
+            self.original,
+            member,
+            code,
+            events,
+            self.numbers,
+            self.volatility,
+        )?;
+        rewriter.run(class).map_err(|error| match error {
+            CodeError::Pool(error) => EditError::Pool(error),
+            source => EditError::Code {
+                method: mutf8::to_str(class.method_name(method)).into_owned(),
+                source,
+            },
+        })?;
+        let MethodRewriter { code, sites, remarks, .. } = rewriter;
+        if sites.is_empty() {
+            return Ok(Attempt::Done(sites, remarks));
+        }
+        match class.set_code(method, &code) {
+            Ok(()) => {}
+            Err(EditError::Code {
+                source: CodeError::TooLong { .. } | CodeError::UnknownFrame(_),
+                ..
+            }) => return Ok(Attempt::TooLong),
+            Err(error) => return Err(error.into()),
+        }
+        let length = code_length(class, method);
+        let becomes_uncompiled = length > LONGEST_COMPILED && original_length <= LONGEST_COMPILED;
+        let has_accesses = events.fields || events.arrays;
+        // A method that was too long before is not compiled anyway, but its accesses may be many.
+        if becomes_uncompiled || has_accesses && length > LONGEST_COMPILED {
+            return Ok(Attempt::TooLong);
+        }
+        Ok(Attempt::Done(sites, remarks))
+    }
+}
+
+enum Attempt {
+    Done(Vec<Site>, Vec<String>),
+    TooLong,
+}
+
+/// The length of the code of a method as it is now.
+fn code_length(class: &ClassEditor<'_>, method: MethodId) -> u16 {
+    let body = class.methods[method].attributes.get(&class.pool, b"Code");
+    // The sizes of stack and locals come first, two bytes each.
+    let length = body.and_then(|body| body.rest().get(4..8)?.try_into().ok());
+    length.map_or(0, |length| u16::try_from(u32::from_be_bytes(length)).unwrap_or(u16::MAX))
+}
+
+/// Whether a class constant can be loaded: since class-file version 49.
+pub(crate) fn can_load_classes(class: &ClassFile<'_>) -> bool {
+    class.major_version >= 49
+}
+
+/// What the class file itself says of a field that it declares.
+pub(crate) fn declared_volatility(class: &ClassFile<'_>, field: &FieldName) -> Option<Volatility> {
+    if class.name() != field.class {
+        return None;
+    }
+    let declared = class.fields.iter().find(|member| {
+        class.member_name(member) == field.name
+            && class.member_descriptor(member) == field.descriptor
+    })?;
+    let volatile = declared.access & flags::VOLATILE != 0;
+    Some(if volatile { Volatility::Volatile } else { Volatility::Plain })
+}

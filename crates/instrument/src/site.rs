@@ -1,0 +1,75 @@
+//! The places in the code that hooks report.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The number of a place in the code, unique in a run. Probes pass it to the hooks; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SiteNumber(pub u32);
+
+/// Gives numbers to sites, also to several classes that are rewritten at the same time.
+#[derive(Debug)]
+pub struct SiteNumbers(AtomicU32);
+
+impl Default for SiteNumbers {
+    fn default() -> Self {
+        Self(AtomicU32::new(1))
+    }
+}
+
+impl SiteNumbers {
+    /// The next number. Two billion sites are more than class files of a JVM can hold, so it never wraps.
+    pub(crate) fn next(&self) -> SiteNumber {
+        SiteNumber(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A place in the code that reports an event. Names are modified UTF-8; the class is that of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its number.
+    pub number: SiteNumber,
+    /// The name of the method.
+    pub method: Vec<u8>,
+    /// The descriptor of the method.
+    pub descriptor: Vec<u8>,
+    /// The line in the source file.
+    pub line: Option<u16>,
+    /// What is done there.
+    pub operation: Operation,
+}
+
+/// What is done at a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A read or write of a field, static or not.
+    Field(FieldName, Volatility),
+    /// A read or write of an element of an array.
+    Element,
+    /// A monitor is entered or left, or waited on.
+    Monitor,
+    /// A class initializer ends.
+    ClassInitialized,
+}
+
+/// A field as the code names it. The class that declares it may be one above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldName {
+    /// The internal name of the class that the code names.
+    pub class: Vec<u8>,
+    /// The name of the field.
+    pub name: Vec<u8>,
+    /// The descriptor of the field.
+    pub descriptor: Vec<u8>,
+}
+
+/// What is known of a field when an access to it is rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// It is not volatile.
+    Plain,
+    /// It is volatile.
+    Volatile,
+    /// Its class was not seen yet. The access takes a number, as if the field were volatile: the reader of
+    /// the events knows the class.
+    Unknown,
+}

@@ -1,0 +1,108 @@
+//! HotSpot as the judge: classes of the JDK with all probes load under full verification, and javac,
+//! made of such classes, compiles a program.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+
+use jimage_rs::JImage;
+use unsnarl_instrument::{Plan, SiteNumbers, Volatility, rewrite, thread};
+use unsnarl_testing::{Jdk, report, run};
+
+const MODULES: [&str; 3] = ["java.base", "java.logging", "jdk.compiler"];
+
+/// Fields of other classes are said to be all three: known either way, and unknown.
+const VOLATILITIES: [Volatility; 3] =
+    [Volatility::Plain, Volatility::Volatile, Volatility::Unknown];
+
+#[derive(Debug, Default)]
+struct Counts {
+    classes: usize,
+    sites: usize,
+    notes: usize,
+}
+
+#[test]
+fn rewritten_classes_of_the_jdk_verify_and_work() {
+    for jdk in unsnarl_testing::jdks() {
+        let folder = tempfile::tempdir().unwrap();
+        let (counts, names) = rewrite_modules(&jdk, folder.path());
+        report(&format!("{}: {counts:?}", jdk.name()));
+        assert!(counts.sites > 100_000);
+        compile_hooks(&jdk, folder.path());
+
+        let load = folder.path().join("Load.java");
+        std::fs::write(&load, include_bytes!("java/Load.java")).unwrap();
+        jdk.compile([load.as_path()], folder.path());
+        let list = folder.path().join("classes.txt");
+        std::fs::write(&list, names).unwrap();
+        let mut java = patched_java(&jdk, folder.path());
+        let output = run(java.arg("-cp").arg(folder.path()).arg("Load").arg(&list));
+        let expected = format!("linked {} refused 0 other 0", counts.classes);
+        assert!(output.lines().any(|line| line == expected), "{expected}\n{output}");
+
+        let target = folder.path().join("compiled");
+        let mut javac = patched_java(&jdk, folder.path());
+        run(javac.arg("com.sun.tools.javac.Main").arg("-d").arg(&target).arg(&load));
+        assert!(target.join("Load.class").is_file());
+    }
+}
+
+/// Rewrites every class of the modules into folders of their names, and lists them for `Load`.
+fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
+    let image = JImage::open(jdk.home.join("lib/modules")).unwrap();
+    let numbers = SiteNumbers::default();
+    let mut counts = Counts::default();
+    let mut names = String::new();
+    for name in image.resource_names_iter() {
+        let name = name.unwrap();
+        if name.extension != "class" || !MODULES.contains(&&*name.module) {
+            continue;
+        }
+        let (module, path) = name.get_full_name();
+        if path == "module-info.class" {
+            continue;
+        }
+        let bytes = image.find_resource(&format!("/{module}/{path}")).unwrap().unwrap();
+        let volatility = |field: &unsnarl_instrument::FieldName| VOLATILITIES[field.name.len() % 3];
+        let rewritten = rewrite(&bytes, &Plan::default(), &numbers, &volatility)
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        counts.classes += 1;
+        names += &format!("{module} {}\n", path.trim_end_matches(".class").replace('/', "."));
+        let Some(rewritten) = rewritten else { continue };
+        counts.sites += rewritten.sites.len();
+        counts.notes += rewritten.notes.len();
+        let mut result = rewritten.bytes;
+        if path == "java/lang/Thread.class" || path == "java/lang/VirtualThread.class" {
+            result = thread::hook(&result).unwrap();
+        }
+        let file = folder.join(&module).join(&path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, result).unwrap();
+    }
+    (counts, names)
+}
+
+fn compile_hooks(jdk: &Jdk, folder: &Path) {
+    let sources = folder.join("hooks/java/lang");
+    std::fs::create_dir_all(&sources).unwrap();
+    let source = sources.join("UnsnarlHooks.java");
+    std::fs::write(&source, include_bytes!("java/UnsnarlHooks.java")).unwrap();
+    let mut javac = jdk.command("javac");
+    let patch = format!("java.base={}", folder.join("hooks").display());
+    javac.arg("--patch-module").arg(patch).arg("-d").arg(folder.join("java.base"));
+    run(javac.arg(&source));
+}
+
+/// A `java` that takes the modules from below `folder` and verifies all it loads.
+fn patched_java(jdk: &Jdk, folder: &Path) -> std::process::Command {
+    let mut java = jdk.command("java");
+    java.args(["-Xshare:off", "-XX:+UnlockDiagnosticVMOptions"]);
+    java.args(["-XX:+BytecodeVerificationLocal", "-XX:+BytecodeVerificationRemote"]);
+    for module in MODULES {
+        let path = folder.join(module);
+        java.arg("--patch-module").arg(format!("{module}={}", path.display()));
+        java.arg("--add-modules").arg(module);
+    }
+    java
+}

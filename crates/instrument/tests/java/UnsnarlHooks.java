@@ -1,0 +1,32 @@
+package java.lang;
+
+/** The hooks of the runtime, doing nothing: the verifier judges how they are called. */
+public class UnsnarlHooks {
+    public static void fieldRead(Object object, int site) {}
+    public static void fieldWrite(Object object, int site) {}
+    public static void numberedReadBegins(Object object, int site) {}
+    public static void numberedReadEnds(int site) {}
+    public static void numberedWrite(Object object, int site) {}
+    public static void staticRead(int site) {}
+    public static void staticWrite(int site) {}
+    public static void numberedStaticRead(int site) {}
+    public static void numberedStaticWrite(int site) {}
+    public static void arrayRead(Object array, int index, int site) {}
+    public static void arrayWrite(Object array, int index, int site) {}
+    public static void monitorEntered(Object object, int site) {}
+    public static void monitorLeaves(Object object, int site) {}
+    public static void classInitialized(int site) {}
+    public static void threadStarts(Thread thread) {}
+    public static void threadEnds(Thread thread) {}
+    public static void threadJoined(Thread thread) {}
+    public static void waitOn(Object object, int site) throws InterruptedException {
+        object.wait();
+    }
+    public static void waitOn(Object object, long millis, int site) throws InterruptedException {
+        object.wait(millis);
+    }
+    public static void waitOn(Object object, long millis, int nanos, int site)
+            throws InterruptedException {
+        object.wait(millis, nanos);
+    }
+}

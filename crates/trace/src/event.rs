@@ -1,0 +1,95 @@
+//! One step of one thread.
+
+use unsnarl_entity::entity_id;
+
+entity_id! {
+    /// A thread of the traced program. No two threads of a trace share one, also when the first has
+    /// ended before the second begins.
+    pub struct ThreadId("thread");
+    /// A lock: the monitor of an object, or one of `java.util.concurrent`.
+    pub struct LockId("lock");
+    /// A field of one object, a static field, or one element of one array.
+    pub struct VariableId("variable");
+    /// Something other than a lock through which threads order each other: a volatile variable, a
+    /// latch, a queue, a future.
+    pub struct ChannelId("channel");
+    /// A place in the code.
+    pub struct SiteId("site");
+    /// A method of the traced program.
+    pub struct MethodId("method");
+    /// A field as its class declares it.
+    pub struct FieldId("field");
+    /// An object of the traced program.
+    pub struct ObjectId("object");
+    /// A name. Names are bytes until they are shown.
+    pub struct NameId("name");
+}
+
+/// One step of one thread: 16 bytes, so that a cache line has four.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// Who does it.
+    pub thread: ThreadId,
+    /// Where in the code.
+    pub site: SiteId,
+    /// What is done.
+    pub operation: Operation,
+}
+
+/// What a thread does in an [`Event`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// Reads a variable.
+    Read(VariableId),
+    /// Writes a variable.
+    Write(VariableId),
+    /// Has acquired a lock, for itself alone. Entering a lock again that the thread holds already is
+    /// an event as well; it orders nothing new.
+    Acquire(LockId),
+    /// Is about to release a lock that it has for itself alone.
+    Release(LockId),
+    /// Has acquired a lock that other readers may hold at the same time.
+    AcquireShared(LockId),
+    /// Is about to release its share of a lock.
+    ReleaseShared(LockId),
+    /// Is about to acquire a lock, and may have to wait for it. Orders nothing.
+    Request(LockId),
+    /// Is about to wait for a notification: releases the lock, however often it was entered.
+    Wait(LockId),
+    /// Has ended waiting, for whatever reason, and has the lock again.
+    Wake(LockId),
+    /// Notifies threads that wait. The lock, which the thread holds, orders; this does not.
+    Notify(LockId),
+    /// Is about to start a thread. What the starter did before comes before all that the new thread
+    /// does.
+    Fork(ThreadId),
+    /// Has seen the end of a thread. All that this thread did comes before what follows.
+    Join(ThreadId),
+    /// Is about to publish what it did so far to whoever receives from the channel later: a volatile
+    /// write, counting down a latch, putting into a queue. What others sent before stays in it.
+    Send(ChannelId),
+    /// Has taken over what was sent to the channel so far: a volatile read, an await that returned.
+    Receive(ChannelId),
+    /// The first event of a thread.
+    Start,
+    /// The last event of a thread.
+    End,
+    /// A method is entered.
+    Enter(MethodId),
+    /// A method is left, also by an exception.
+    Exit(MethodId),
+    /// A block begins that is meant to be atomic (`begin` in STD).
+    TransactionBegin,
+    /// The block ends (`end` in STD).
+    TransactionEnd,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_16_bytes() {
+        assert_eq!(size_of::<Event>(), 16);
+    }
+}

@@ -1,0 +1,166 @@
+//! The numbers that the agent, the runtime in the JVM and the reader have to agree on. All are little
+//! endian.
+
+/// The file that says that a folder is a session, and of which version.
+pub const MARK_FILE: &str = "session";
+/// What is in it.
+pub const MARK: &str = "unsnarl session 1\n";
+/// The table of places in the code.
+pub const SITES_FILE: &str = "sites";
+/// The table of classes with their fields.
+pub const CLASSES_FILE: &str = "classes";
+/// The table of names that only the running program knows.
+pub const NAMES_FILE: &str = "names";
+/// What the agent did, and what it could not do.
+pub const LOG_FILE: &str = "agent.log";
+/// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the
+/// program has ended by itself.
+pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", "the program has ended"];
+/// The beginning of the names of arena files; a number follows.
+pub const ARENA_PREFIX: &str = "arena-";
+
+/// The first eight bytes of an arena; chunks follow.
+pub const ARENA_MARK: &[u8; 8] = b"UNSNARL\x01";
+/// The first four bytes of a chunk, behind which four bytes give its size with the header.
+pub const CHUNK_MARK: u32 = 0x4B4E_4843;
+/// The size of a chunk's header: mark and size, the number of its thread, its place in the thread's
+/// sequence of chunks.
+pub const CHUNK_HEADER: usize = 24;
+
+/// The kind of an event: the lowest eight bits of its first word. The site is in the 32 bits above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the hooks")]
+pub enum Kind {
+    FieldRead,
+    FieldWrite,
+    StaticRead,
+    StaticWrite,
+    ArrayRead,
+    ArrayWrite,
+    NumberedRead,
+    NumberedWrite,
+    NumberedStaticRead,
+    NumberedStaticWrite,
+    MonitorEnter,
+    MonitorExit,
+    Wait,
+    Wake,
+    ThreadStart,
+    ThreadBegin,
+    ThreadEnd,
+    ThreadJoin,
+    ClassInitialized,
+    Object,
+}
+
+impl Kind {
+    /// All kinds; the first has number 1.
+    const ALL: [Self; 20] = [
+        Self::FieldRead,
+        Self::FieldWrite,
+        Self::StaticRead,
+        Self::StaticWrite,
+        Self::ArrayRead,
+        Self::ArrayWrite,
+        Self::NumberedRead,
+        Self::NumberedWrite,
+        Self::NumberedStaticRead,
+        Self::NumberedStaticWrite,
+        Self::MonitorEnter,
+        Self::MonitorExit,
+        Self::Wait,
+        Self::Wake,
+        Self::ThreadStart,
+        Self::ThreadBegin,
+        Self::ThreadEnd,
+        Self::ThreadJoin,
+        Self::ClassInitialized,
+        Self::Object,
+    ];
+
+    /// The kind with this number.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// How many words follow the first one.
+    #[must_use]
+    pub fn words(self) -> usize {
+        match self {
+            Self::StaticRead | Self::StaticWrite => 0,
+            Self::FieldRead
+            | Self::FieldWrite
+            | Self::NumberedStaticRead
+            | Self::NumberedStaticWrite
+            | Self::ThreadBegin
+            | Self::ThreadEnd
+            | Self::ClassInitialized => 1,
+            Self::ArrayRead
+            | Self::ArrayWrite
+            | Self::NumberedRead
+            | Self::NumberedWrite
+            | Self::MonitorEnter
+            | Self::MonitorExit
+            | Self::Wait
+            | Self::Wake
+            | Self::ThreadStart
+            | Self::ThreadJoin
+            | Self::Object => 2,
+        }
+    }
+
+    /// Whether the word behind the first is the place in the order of all synchronization.
+    #[must_use]
+    pub fn is_numbered(self) -> bool {
+        !matches!(
+            self,
+            Self::FieldRead
+                | Self::FieldWrite
+                | Self::StaticRead
+                | Self::StaticWrite
+                | Self::ArrayRead
+                | Self::ArrayWrite
+                | Self::Object
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_numbers_belong_together() {
+        for number in 1..=20 {
+            let kind = Kind::from_number(number).unwrap();
+            assert_eq!(kind.number(), number);
+            assert!(!kind.is_numbered() || kind.words() >= 1);
+        }
+        assert_eq!(Kind::from_number(0), None);
+        assert_eq!(Kind::from_number(21), None);
+    }
+
+    /// The runtime has the same numbers in Java.
+    #[test]
+    fn the_runtime_agrees() {
+        let source = include_str!("../../../../runtime/java/lang/UnsnarlHooks.java");
+        for kind in Kind::ALL {
+            let mut name = String::new();
+            for letter in format!("{kind:?}").chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('_');
+                }
+                name.push(letter.to_ascii_uppercase());
+            }
+            let line = format!("static final int {name} = {};", kind.number());
+            assert!(source.contains(&line), "{line}");
+        }
+    }
+}

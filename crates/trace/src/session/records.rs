@@ -1,0 +1,283 @@
+//! The lines of the tables, as the agent writes and the reader reads them.
+
+use super::line;
+
+/// What is known of a field when the code that accesses it is rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// It is not volatile.
+    Plain,
+    /// It is volatile.
+    Volatile,
+    /// Its class was not loaded yet; the table of classes tells.
+    Unknown,
+}
+
+/// A place in the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteRecord {
+    /// Its number in events.
+    pub number: u32,
+    /// The internal name of the class.
+    pub class: Vec<u8>,
+    /// The name of the method.
+    pub method: Vec<u8>,
+    /// The descriptor of the method.
+    pub descriptor: Vec<u8>,
+    /// The source file; empty if the class does not tell.
+    pub file: Vec<u8>,
+    /// The line in it.
+    pub line: Option<u16>,
+    /// What is done there.
+    pub operation: SiteOperation,
+}
+
+/// What is done at a place in the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SiteOperation {
+    /// An access to a field, by the names that the code has for it.
+    Field {
+        /// The internal name of a class that declares or inherits it.
+        class: Vec<u8>,
+        /// Its name.
+        name: Vec<u8>,
+        /// Its descriptor.
+        descriptor: Vec<u8>,
+        /// Whether it is volatile.
+        volatility: Volatility,
+    },
+    /// An access to an element of an array.
+    Element,
+    /// Something with a monitor.
+    Monitor,
+    /// The end of a class initializer.
+    ClassInitialized,
+}
+
+/// A class that was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassRecord {
+    /// Its internal name.
+    pub name: Vec<u8>,
+    /// The internal name of its superclass; empty for none.
+    pub superclass: Vec<u8>,
+    /// The fields that it declares.
+    pub fields: Vec<FieldRecord>,
+}
+
+/// A field that a class declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldRecord {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+    /// Whether it is volatile.
+    pub volatile: bool,
+}
+
+/// A name that only the running program knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameRecord {
+    /// The binary name of the class whose `Class` is the object with this id.
+    Class(u64, Vec<u8>),
+    /// The name of the thread with this number.
+    Thread(u64, Vec<u8>),
+}
+
+impl Volatility {
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::Plain => b"plain",
+            Self::Volatile => b"volatile",
+            Self::Unknown => b"unknown",
+        }
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        [Self::Plain, Self::Volatile, Self::Unknown].into_iter().find(|it| it.text() == text)
+    }
+}
+
+impl SiteRecord {
+    /// Appends its line.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let number = self.number.to_string();
+        let source_line = self.line.map(|line| line.to_string()).unwrap_or_default();
+        let mut fields: Vec<&[u8]> = vec![
+            number.as_bytes(),
+            &self.class,
+            &self.method,
+            &self.descriptor,
+            &self.file,
+            source_line.as_bytes(),
+        ];
+        match &self.operation {
+            SiteOperation::Field { class, name, descriptor, volatility } => {
+                fields.extend([&b"field"[..], class, name, descriptor, volatility.text()]);
+            }
+            SiteOperation::Element => fields.push(b"element"),
+            SiteOperation::Monitor => fields.push(b"monitor"),
+            SiteOperation::ClassInitialized => fields.push(b"class-initialized"),
+        }
+        line::write(out, &fields);
+    }
+
+    /// The record of a line without its end.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let fields = line::read(text)?;
+        let (head, rest) = fields.split_first_chunk::<7>()?;
+        let [number, class, method, descriptor, file, source_line, operation] = head.clone();
+        let operation = match (&operation[..], rest) {
+            (b"field", [class, name, descriptor, volatility]) => SiteOperation::Field {
+                class: class.clone(),
+                name: name.clone(),
+                descriptor: descriptor.clone(),
+                volatility: Volatility::parse(volatility)?,
+            },
+            (b"element", []) => SiteOperation::Element,
+            (b"monitor", []) => SiteOperation::Monitor,
+            (b"class-initialized", []) => SiteOperation::ClassInitialized,
+            _ => return None,
+        };
+        let line = if source_line.is_empty() { None } else { Some(number_in(&source_line)?) };
+        Some(Self { number: number_in(&number)?, class, method, descriptor, file, line, operation })
+    }
+}
+
+impl ClassRecord {
+    /// Appends its line.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut fields: Vec<&[u8]> = vec![&self.name, &self.superclass];
+        for field in &self.fields {
+            let volatility = if field.volatile { Volatility::Volatile } else { Volatility::Plain };
+            fields.extend([&field.name[..], &field.descriptor, volatility.text()]);
+        }
+        line::write(out, &fields);
+    }
+
+    /// The record of a line without its end.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let fields = line::read(text)?;
+        let ([name, superclass], rest) = fields.split_first_chunk::<2>()?;
+        let (fields, remainder) = rest.as_chunks::<3>();
+        let fields = fields.iter().map(|[name, descriptor, volatility]| {
+            let volatile = match Volatility::parse(volatility)? {
+                Volatility::Plain => false,
+                Volatility::Volatile => true,
+                Volatility::Unknown => return None,
+            };
+            Some(FieldRecord { name: name.clone(), descriptor: descriptor.clone(), volatile })
+        });
+        let fields = fields.collect::<Option<_>>()?;
+        remainder.is_empty().then(|| Self {
+            name: name.clone(),
+            superclass: superclass.clone(),
+            fields,
+        })
+    }
+}
+
+impl NameRecord {
+    /// Appends its line.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let (kind, number, name) = match self {
+            Self::Class(number, name) => (&b"class"[..], number, name),
+            Self::Thread(number, name) => (&b"thread"[..], number, name),
+        };
+        line::write(out, &[kind, number.to_string().as_bytes(), name]);
+    }
+
+    /// The record of a line without its end.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let [kind, number, name] = line::read(text)?.try_into().ok()?;
+        let number = number_in(&number)?;
+        match &kind[..] {
+            b"class" => Some(Self::Class(number, name)),
+            b"thread" => Some(Self::Thread(number, name)),
+            _ => None,
+        }
+    }
+}
+
+fn number_in<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(any::<u8>(), 0..6)
+    }
+
+    fn operation() -> impl Strategy<Value = SiteOperation> {
+        let volatility = prop_oneof![
+            Just(Volatility::Plain),
+            Just(Volatility::Volatile),
+            Just(Volatility::Unknown)
+        ];
+        let field = (bytes(), bytes(), bytes(), volatility).prop_map(
+            |(class, name, descriptor, volatility)| SiteOperation::Field {
+                class,
+                name,
+                descriptor,
+                volatility,
+            },
+        );
+        prop_oneof![
+            field,
+            Just(SiteOperation::Element),
+            Just(SiteOperation::Monitor),
+            Just(SiteOperation::ClassInitialized)
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn sites_come_back(
+            (number, line, operation) in (any::<u32>(), any::<Option<u16>>(), operation()),
+            (class, method, descriptor, file) in (bytes(), bytes(), bytes(), bytes()),
+        ) {
+            let site = SiteRecord { number, class, method, descriptor, file, line, operation };
+            let mut out = Vec::new();
+            site.write(&mut out);
+            prop_assert_eq!(SiteRecord::parse(&out[..out.len() - 1]), Some(site));
+        }
+
+        #[test]
+        fn classes_come_back(
+            name in bytes(),
+            superclass in bytes(),
+            fields in prop::collection::vec((bytes(), bytes(), any::<bool>()), 0..4),
+        ) {
+            let fields = fields.into_iter().map(|(name, descriptor, volatile)| FieldRecord {
+                name, descriptor, volatile,
+            });
+            let class = ClassRecord { name, superclass, fields: fields.collect() };
+            let mut out = Vec::new();
+            class.write(&mut out);
+            prop_assert_eq!(ClassRecord::parse(&out[..out.len() - 1]), Some(class));
+        }
+
+        #[test]
+        fn names_come_back(number in any::<u64>(), name in bytes(), class in any::<bool>()) {
+            let record =
+                if class { NameRecord::Class(number, name) } else { NameRecord::Thread(number, name) };
+            let mut out = Vec::new();
+            record.write(&mut out);
+            prop_assert_eq!(NameRecord::parse(&out[..out.len() - 1]), Some(record));
+        }
+
+        #[test]
+        fn nothing_panics(line in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = (SiteRecord::parse(&line), ClassRecord::parse(&line), NameRecord::parse(&line));
+        }
+    }
+}

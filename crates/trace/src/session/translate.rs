@@ -1,0 +1,320 @@
+//! From the events of the runtime to those of the event model.
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::PrimaryMap;
+
+use super::chunks::RawEvent;
+use super::classes::{ClassTable, Found};
+use super::format::Kind;
+use super::records::{SiteOperation, SiteRecord, Volatility};
+use crate::{
+    Channel, ChannelId, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId, Object,
+    ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Tables, Thread, ThreadId,
+    Variable, VariableId,
+};
+
+/// What the tables of a session say.
+#[derive(Debug, Default)]
+pub(super) struct Descriptions {
+    pub(super) sites: FxHashMap<u32, SiteRecord>,
+    pub(super) classes: ClassTable,
+    /// The names of classes by the id of their `Class`.
+    pub(super) class_names: FxHashMap<u64, Vec<u8>>,
+    pub(super) thread_names: FxHashMap<u64, Vec<u8>>,
+    /// The id of the `Class` of an object.
+    pub(super) class_of: FxHashMap<u64, u64>,
+}
+
+/// Turns events into those of the model and fills its tables.
+#[derive(Debug)]
+pub(super) struct Translator {
+    descriptions: Descriptions,
+    tables: Tables,
+    threads: FxHashMap<u64, ThreadId>,
+    objects: FxHashMap<u64, ObjectId>,
+    locks: FxHashMap<ObjectId, LockId>,
+    variables: FxHashMap<Variable, VariableId>,
+    volatiles: FxHashMap<VariableId, ChannelId>,
+    /// The fields of sites, and whether they are volatile.
+    fields: FxHashMap<u32, (FieldId, bool)>,
+    declared: FxHashMap<(NameId, NameId), FieldId>,
+    methods: FxHashMap<(NameId, NameId, NameId), MethodId>,
+    sites: FxHashMap<u32, SiteId>,
+    /// Classes whose initializer has ended, by their names.
+    initialized: FxHashMap<NameId, ChannelId>,
+    /// Who has seen the end of which initializer.
+    seen: FxHashSet<(ThreadId, NameId)>,
+}
+
+impl Translator {
+    pub(super) fn new(descriptions: Descriptions) -> Self {
+        Self {
+            descriptions,
+            tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
+            threads: FxHashMap::default(),
+            objects: FxHashMap::default(),
+            locks: FxHashMap::default(),
+            variables: FxHashMap::default(),
+            volatiles: FxHashMap::default(),
+            fields: FxHashMap::default(),
+            declared: FxHashMap::default(),
+            methods: FxHashMap::default(),
+            sites: FxHashMap::default(),
+            initialized: FxHashMap::default(),
+            seen: FxHashSet::default(),
+        }
+    }
+
+    pub(super) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// Appends what an event of the thread with this number is in the model: nothing, one event or two.
+    pub(super) fn translate(
+        &mut self,
+        thread: u64,
+        event: &RawEvent,
+        out: &mut Vec<Event>,
+        problems: &mut Problems,
+    ) {
+        if event.kind == Kind::Object {
+            return;
+        }
+        let thread = self.thread(thread);
+        let site = self.site(event.site);
+        let mut push = |operation| out.push(Event { thread, site, operation });
+        let [first, second] = event.words;
+        let operation = match event.kind {
+            Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
+                let object = if event.kind.is_numbered() { second } else { first };
+                let Some((field, volatile)) = self.field(event.site, problems) else { return };
+                let object = self.object(object);
+                let variable = self.variable(Variable::Field(object, field));
+                let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
+                self.access(variable, write, volatile)
+            }
+            Kind::StaticRead
+            | Kind::StaticWrite
+            | Kind::NumberedStaticRead
+            | Kind::NumberedStaticWrite => {
+                let Some((field, volatile)) = self.field(event.site, problems) else { return };
+                let class = self.tables.fields[field].class;
+                if let Some(&channel) = self.initialized.get(&class)
+                    && self.seen.insert((thread, class))
+                {
+                    push(Operation::Receive(channel));
+                }
+                let variable = self.variable(Variable::Static(field));
+                let write = matches!(event.kind, Kind::StaticWrite | Kind::NumberedStaticWrite);
+                self.access(variable, write, volatile)
+            }
+            Kind::ArrayRead | Kind::ArrayWrite => {
+                let array = self.object(first);
+                let variable = self.variable(Variable::Element(array, second as u32));
+                self.access(variable, event.kind == Kind::ArrayWrite, false)
+            }
+            Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
+            Kind::MonitorExit => Operation::Release(self.lock(second)),
+            Kind::Wait => Operation::Wait(self.lock(second)),
+            Kind::Wake => Operation::Wake(self.lock(second)),
+            Kind::ThreadStart => Operation::Fork(self.thread(second)),
+            Kind::ThreadJoin => Operation::Join(self.thread(second)),
+            Kind::ThreadBegin => Operation::Start,
+            Kind::ThreadEnd => Operation::End,
+            Kind::ClassInitialized => {
+                let Some(record) = self.descriptions.sites.get(&event.site) else {
+                    missing_site(event.site, problems);
+                    return;
+                };
+                let class = self.tables.names.intern(&binary(&record.class));
+                self.seen.insert((thread, class));
+                let channel = self.initializer(class);
+                Operation::Send(channel)
+            }
+            Kind::Object => return,
+        };
+        push(operation);
+    }
+
+    fn access(&mut self, variable: VariableId, write: bool, volatile: bool) -> Operation {
+        match (volatile, write) {
+            (false, false) => Operation::Read(variable),
+            (false, true) => Operation::Write(variable),
+            (true, write) => {
+                let channels = &mut self.tables.channels;
+                let channel = *self
+                    .volatiles
+                    .entry(variable)
+                    .or_insert_with(|| channels.push(Channel::Volatile(variable)));
+                if write { Operation::Send(channel) } else { Operation::Receive(channel) }
+            }
+        }
+    }
+
+    fn thread(&mut self, number: u64) -> ThreadId {
+        let Self { descriptions, tables, threads, .. } = self;
+        *threads.entry(number).or_insert_with(|| {
+            let name = match descriptions.thread_names.get(&number) {
+                Some(name) => tables.names.intern(name),
+                None => tables.names.intern(format!("thread {number}").as_bytes()),
+            };
+            tables.threads.push(Thread { name })
+        })
+    }
+
+    fn object(&mut self, id: u64) -> ObjectId {
+        let Self { descriptions, tables, objects, .. } = self;
+        *objects.entry(id).or_insert_with(|| {
+            let class = if descriptions.class_names.contains_key(&id) {
+                b"java.lang.Class".to_vec()
+            } else {
+                let class = descriptions.class_of.get(&id);
+                let name = class.and_then(|class| descriptions.class_names.get(class));
+                name.map_or_else(|| b"?".to_vec(), |name| source_type(name))
+            };
+            let class = tables.names.intern(&class);
+            tables.objects.push(Object { class, number: id })
+        })
+    }
+
+    fn lock(&mut self, object: u64) -> LockId {
+        let object = self.object(object);
+        let locks = &mut self.tables.locks;
+        *self.locks.entry(object).or_insert_with(|| locks.push(Lock::Object(object)))
+    }
+
+    fn variable(&mut self, variable: Variable) -> VariableId {
+        let variables = &mut self.tables.variables;
+        *self.variables.entry(variable).or_insert_with(|| variables.push(variable))
+    }
+
+    fn initializer(&mut self, class: NameId) -> ChannelId {
+        let tables = &mut self.tables;
+        *self.initialized.entry(class).or_insert_with(|| {
+            let text = [b"initialization of ", &tables.names[class]].concat();
+            let name = tables.names.intern(&text);
+            tables.channels.push(Channel::Named(name))
+        })
+    }
+
+    /// The field that a site accesses and whether it is volatile. A field of which that cannot be known is
+    /// taken for volatile, and told as a problem.
+    fn field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
+        if let Some(&known) = self.fields.get(&site) {
+            return Some(known);
+        }
+        let operation = self.descriptions.sites.get(&site).map(|record| &record.operation);
+        let Some(SiteOperation::Field { class, name, descriptor, volatility }) = operation else {
+            missing_site(site, problems);
+            return None;
+        };
+        let found = self.descriptions.classes.find(class, name, descriptor);
+        let (declaring, volatile) = match found {
+            Found::Field(field) => (field.class, field.volatile),
+            Found::Nowhere => (&class[..], false),
+            Found::Unknown if *volatility == Volatility::Unknown => {
+                problems.add(|| Problem {
+                    place: format!("site {site}"),
+                    expected: "a field of a class that was loaded",
+                    found: String::from_utf8_lossy(&[class, &b"."[..], name].concat()).into_owned(),
+                });
+                (&class[..], true)
+            }
+            Found::Unknown => (&class[..], *volatility == Volatility::Volatile),
+        };
+        let class = self.tables.names.intern(&binary(declaring));
+        let name = self.tables.names.intern(name);
+        let fields = &mut self.tables.fields;
+        let field = *self
+            .declared
+            .entry((class, name))
+            .or_insert_with(|| fields.push(Field { class, name }));
+        self.fields.insert(site, (field, volatile));
+        Some((field, volatile))
+    }
+
+    fn site(&mut self, number: u32) -> SiteId {
+        let Self { descriptions, tables, methods, sites, .. } = self;
+        let Sites::Known(known) = &mut tables.sites else {
+            unreachable!("made by `new` with known sites");
+        };
+        let entry = match sites.entry(number) {
+            Entry::Occupied(entry) => return *entry.get(),
+            Entry::Vacant(entry) => entry,
+        };
+        let names = &mut tables.names;
+        let (site, names_of_method, file) = match descriptions.sites.get(&number) {
+            // Hooks in the JDK itself, such as the start of a thread, have no site.
+            None => (None, [&b""[..], b"?", b""].map(|name| names.intern(name)), None),
+            Some(site) => {
+                let class = names.intern(&binary(&site.class));
+                let file = (!site.file.is_empty()).then(|| names.intern(&site.file));
+                let method = names.intern(&site.method);
+                (Some(site), [class, method, names.intern(&site.descriptor)], file)
+            }
+        };
+        let [class, name, descriptor] = names_of_method;
+        let known_methods = &mut tables.methods;
+        let method = *methods.entry((class, name, descriptor)).or_insert_with(|| {
+            known_methods.push(Method {
+                class: site.map(|_| class),
+                name,
+                descriptor: site.map(|_| descriptor),
+                file,
+            })
+        });
+        let line = site.and_then(|site| site.line).map(u32::from);
+        *entry.insert(known.push(Site { method, line }))
+    }
+}
+
+fn missing_site(site: u32, problems: &mut Problems) {
+    problems.add(|| Problem {
+        place: format!("site {site}"),
+        expected: "a line in the table of sites that fits its event",
+        found: "none".into(),
+    });
+}
+
+/// The binary name of a class, with dots.
+fn binary(internal: &[u8]) -> Vec<u8> {
+    internal.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect()
+}
+
+/// The name that `Class.getName` gives, with arrays as in Java source.
+fn source_type(name: &[u8]) -> Vec<u8> {
+    let dimensions = name.iter().take_while(|&&byte| byte == b'[').count();
+    if dimensions == 0 {
+        return name.to_vec();
+    }
+    let mut text = match &name[dimensions..] {
+        b"Z" => b"boolean".to_vec(),
+        b"B" => b"byte".to_vec(),
+        b"C" => b"char".to_vec(),
+        b"S" => b"short".to_vec(),
+        b"I" => b"int".to_vec(),
+        b"J" => b"long".to_vec(),
+        b"F" => b"float".to_vec(),
+        b"D" => b"double".to_vec(),
+        [b'L', class @ .., b';'] => class.to_vec(),
+        other => other.to_vec(),
+    };
+    text.extend(b"[]".repeat(dimensions));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_type;
+
+    #[test]
+    fn arrays_are_named_as_in_source() {
+        for (name, expected) in
+            [("a.B", "a.B"), ("[I", "int[]"), ("[[La.B;", "a.B[][]"), ("[", "[]"), ("", "")]
+        {
+            assert_eq!(source_type(name.as_bytes()), expected.as_bytes(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the ids in events stand for.
+
+use std::borrow::Cow;
+
+use unsnarl_entity::{Interner, PrimaryMap};
+
+use crate::{ChannelId, FieldId, LockId, MethodId, NameId, ObjectId, SiteId, ThreadId, VariableId};
+
+/// The things that a trace is about. They grow while the trace is read: an event never comes before
+/// the entries for its ids.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// All names.
+    pub names: Interner<NameId>,
+    /// The threads.
+    pub threads: PrimaryMap<ThreadId, Thread>,
+    /// The locks.
+    pub locks: PrimaryMap<LockId, Lock>,
+    /// The variables.
+    pub variables: PrimaryMap<VariableId, Variable>,
+    /// The channels.
+    pub channels: PrimaryMap<ChannelId, Channel>,
+    /// The methods.
+    pub methods: PrimaryMap<MethodId, Method>,
+    /// The fields.
+    pub fields: PrimaryMap<FieldId, Field>,
+    /// The objects.
+    pub objects: PrimaryMap<ObjectId, Object>,
+    /// The places in the code.
+    pub sites: Sites,
+}
+
+impl Tables {
+    /// A name as it is shown.
+    #[must_use]
+    pub fn text(&self, name: NameId) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.names[name])
+    }
+}
+
+/// A thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thread {
+    /// What the program calls it.
+    pub name: NameId,
+}
+
+/// A lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// The monitor of an object, or a lock that is an object.
+    Object(ObjectId),
+    /// A lock of which the trace tells a name and nothing else.
+    Named(NameId),
+}
+
+/// A variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variable {
+    /// A field of an object.
+    Field(ObjectId, FieldId),
+    /// A static field.
+    Static(FieldId),
+    /// The element of an array at an index.
+    Element(ObjectId, u32),
+    /// A variable of which the trace tells a name and nothing else.
+    Named(NameId),
+}
+
+/// A channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// A volatile variable: sending is writing, receiving is reading.
+    Volatile(VariableId),
+    /// A synchronizer of a library.
+    Object(ObjectId),
+    /// A channel of which the trace tells a name and nothing else.
+    Named(NameId),
+}
+
+/// A method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// The binary name of its class, with dots; none if the trace does not tell.
+    pub class: Option<NameId>,
+    /// Its name.
+    pub name: NameId,
+    /// Its descriptor, if the trace tells it.
+    pub descriptor: Option<NameId>,
+    /// The source file of its class, without folders.
+    pub file: Option<NameId>,
+}
+
+/// A field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The binary name of the class that declares it, with dots.
+    pub class: NameId,
+    /// Its name.
+    pub name: NameId,
+}
+
+/// An object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The binary name of its class, with dots; for an array its type as in Java source.
+    pub class: NameId,
+    /// What tells it from all other objects of the run.
+    pub number: u64,
+}
+
+/// The places in the code.
+#[derive(Clone, Debug)]
+pub enum Sites {
+    /// The trace has location numbers and nothing else; the index of a site is its number.
+    Numbered,
+    /// The trace knows the code.
+    Known(PrimaryMap<SiteId, Site>),
+}
+
+impl Default for Sites {
+    fn default() -> Self {
+        Self::Known(PrimaryMap::new())
+    }
+}
+
+/// A place in the code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// The method.
+    pub method: MethodId,
+    /// The line in its source file, from 1, if the class file tells it.
+    pub line: Option<u32>,
+}

@@ -1,0 +1,21 @@
+//! Bytes for the rewriting: an error, or a class that can be read.
+
+#![no_main]
+
+use unsnarl_classfile::read::ClassFile;
+use unsnarl_instrument::{Plan, SiteNumbers, Volatility, rewrite, thread};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let volatility = |field: &unsnarl_instrument::FieldName| match field.name.len() % 3 {
+        0 => Volatility::Plain,
+        1 => Volatility::Volatile,
+        _ => Volatility::Unknown,
+    };
+    let rewritten = rewrite(bytes, &Plan::default(), &SiteNumbers::default(), &volatility);
+    if let Ok(Some(rewritten)) = rewritten {
+        ClassFile::read(&rewritten.bytes).expect("what was written can be read");
+    }
+    if let Ok(hooked) = thread::hook(bytes) {
+        ClassFile::read(&hooked).expect("what was written can be read");
+    }
+});

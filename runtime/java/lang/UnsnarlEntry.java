@@ -1,0 +1,17 @@
+package java.lang;
+
+import java.lang.ref.WeakReference;
+
+/** The id of an object, in a bucket of {@link UnsnarlIdentity}. */
+final class UnsnarlEntry extends WeakReference<Object> {
+    final long id;
+    final int hash;
+    UnsnarlEntry next;
+
+    UnsnarlEntry(Object object, long id, int hash, UnsnarlEntry next) {
+        super(object);
+        this.id = id;
+        this.hash = hash;
+        this.next = next;
+    }
+}

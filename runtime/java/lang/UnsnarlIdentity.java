@@ -1,0 +1,99 @@
+package java.lang;
+
+/**
+ * Ids of objects: 64 bits, unique in a run, never an identity hash. A table of weak references in
+ * stripes with a lock each. Entries of dead objects go when their stripe grows.
+ */
+final class UnsnarlIdentity {
+    private static final int STRIPES = 64;
+    private static final UnsnarlIdentity[] ALL = new UnsnarlIdentity[STRIPES];
+
+    static {
+        for (int stripe = 0; stripe < STRIPES; stripe++) {
+            ALL[stripe] = new UnsnarlIdentity(stripe);
+        }
+    }
+
+    private final int stripe;
+    private UnsnarlEntry[] buckets = new UnsnarlEntry[16];
+    private int size;
+    private long given;
+
+    private UnsnarlIdentity(int stripe) {
+        this.stripe = stripe;
+    }
+
+    /** Makes sure that nothing has to be loaded later. */
+    static void prepare() {
+        Object object = new Object();
+        findOrAdd(object, System.identityHashCode(object));
+    }
+
+    /** The entry of an object, if it has one. */
+    static UnsnarlEntry find(Object object, int hash) {
+        UnsnarlIdentity stripe = ALL[hash & STRIPES - 1];
+        synchronized (stripe) {
+            return stripe.get(object, hash);
+        }
+    }
+
+    /** The entry of an object. */
+    static UnsnarlEntry findOrAdd(Object object, int hash) {
+        UnsnarlIdentity stripe = ALL[hash & STRIPES - 1];
+        synchronized (stripe) {
+            UnsnarlEntry entry = stripe.get(object, hash);
+            return entry != null ? entry : stripe.add(object, hash);
+        }
+    }
+
+    private UnsnarlEntry get(Object object, int hash) {
+        for (UnsnarlEntry entry = buckets[bucket(hash)]; entry != null; entry = entry.next) {
+            if (entry.hash == hash && entry.refersTo(object)) {
+                return entry;
+            }
+        }
+        return null;
+    }
+
+    private UnsnarlEntry add(Object object, int hash) {
+        if (size >= buckets.length) {
+            rehash();
+        }
+        long id = (++given * STRIPES) + stripe;
+        int bucket = bucket(hash);
+        UnsnarlEntry entry = new UnsnarlEntry(object, id, hash, buckets[bucket]);
+        buckets[bucket] = entry;
+        size++;
+        return entry;
+    }
+
+    private void rehash() {
+        int living = 0;
+        for (UnsnarlEntry first : buckets) {
+            for (UnsnarlEntry entry = first; entry != null; entry = entry.next) {
+                if (!entry.refersTo(null)) {
+                    living++;
+                }
+            }
+        }
+        UnsnarlEntry[] old = buckets;
+        buckets = new UnsnarlEntry[living > old.length / 2 ? 2 * old.length : old.length];
+        size = 0;
+        for (UnsnarlEntry first : old) {
+            UnsnarlEntry next;
+            for (UnsnarlEntry entry = first; entry != null; entry = next) {
+                next = entry.next;
+                if (!entry.refersTo(null)) {
+                    int bucket = bucket(entry.hash);
+                    entry.next = buckets[bucket];
+                    buckets[bucket] = entry;
+                    size++;
+                }
+            }
+        }
+    }
+
+    private int bucket(int hash) {
+        return (hash >>> 6) & buckets.length - 1;
+    }
+}

@@ -1,0 +1,18 @@
+package java.lang;
+
+/** What the agent does for the runtime. */
+final class UnsnarlNative {
+    /** How many bytes of a chunk are its header. */
+    static final int CHUNK_HEADER = 24;
+    /** What {@link #describe} is about. */
+    static final int CLASS = 0;
+    static final int THREAD = 1;
+
+    private UnsnarlNative() {}
+
+    /** The address of the first event in a new chunk of a thread; 0 if there is no room. */
+    static native long chunk(long thread, long sequence, int size);
+
+    /** Writes the name of a thing to the session. */
+    static native void describe(int what, long id, String name);
+}
