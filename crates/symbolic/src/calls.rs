@@ -414,7 +414,7 @@ impl Executor<'_, '_> {
         let mut after = before.clone();
         let inner = &exit.state;
         let callee = self.contexts[context].instance;
-        after.gathered.retain(|put| !self.gathered.may_start(callee, put.1));
+        after.gathered.retain(|put| !self.within.may_start(callee, put.1));
         let doings = self.within.method(callee);
         unite(&mut after.started, &doings.started);
         unite(&mut after.sent, &doings.sent);

@@ -58,6 +58,8 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
     pub(crate) gathered: &'e Gathered,
+    pub(crate) within: &'e Within,
+    pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
 }
@@ -75,7 +77,7 @@ pub(crate) struct Executor<'e, 'm> {
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     /// What may happen while methods run.
-    pub(crate) within: Within,
+    pub(crate) within: &'e Within,
     pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
@@ -190,10 +192,18 @@ pub(crate) struct Frame {
 
 impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
-        let mut channels = UniqueMap::new();
-        let within = Within::new(facts.heap, facts.threads, facts.signals, &mut channels);
-        let Facts { heap, methods, threads, sharing, signals, gathered, views, class_locks } =
-            facts;
+        let Facts {
+            heap,
+            methods,
+            threads,
+            sharing,
+            signals,
+            gathered,
+            views,
+            class_locks,
+            within,
+            channels,
+        } = facts;
         Self {
             program,
             heap,

@@ -6,7 +6,7 @@
 //! whole run, or the method that joins has made it when no instance was running.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
+use unsnarl_entity::EntityId;
 use unsnarl_models::{Effect, Place};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
@@ -16,7 +16,8 @@ use crate::access::{is_unconditional, value_of};
 use crate::containers::Containers;
 use crate::method::{Loop, MethodFacts, Methods};
 use crate::sweep::{Sweep, container_of, is_avoidable, put_by};
-use crate::threads::{Threads, is_followed, repeats, sorted};
+use crate::threads::{Threads, repeats, sorted};
+use crate::within::Within;
 
 /// More containers of threads than this are not worth to be looked at.
 const CONTAINERS: usize = 64;
@@ -29,8 +30,6 @@ pub(crate) struct Gathered {
     made: FxHashMap<(InstanceId, Value), Vec<OriginId>>,
     /// The containers that the method makes itself and that a start puts its thread into.
     put_into: FxHashMap<(InstanceId, StatementId), Vec<(Value, OriginId)>>,
-    /// The methods that may start a thread, themselves or by what they call.
-    starting: FxHashMap<OriginId, EntitySet<InstanceId>>,
 }
 
 /// A loop that joins every element of a container.
@@ -59,8 +58,10 @@ impl Gathered {
         heap: &Heap<'_>,
         methods: &Methods,
         threads: &Threads,
+        within: &Within,
     ) -> Self {
-        let mut finder = Finder { program, heap, methods, threads, gathered: Self::default() };
+        let gathered = Self::default();
+        let mut finder = Finder { program, heap, methods, threads, within, gathered };
         finder.find();
         finder.gathered
     }
@@ -78,11 +79,6 @@ impl Gathered {
         put: (Value, OriginId),
     ) -> bool {
         self.put_into.get(&(instance, start)).is_some_and(|known| known.contains(&put))
-    }
-
-    /// Whether a method may start a thread, itself or by what it calls.
-    pub(crate) fn may_start(&self, instance: InstanceId, thread: OriginId) -> bool {
-        self.starting.get(&thread).is_none_or(|starting| starting.contains(instance))
     }
 
     /// The threads that have ended when a loop has, given those that are gathered in the containers that
@@ -111,6 +107,7 @@ struct Finder<'f, 'm> {
     heap: &'f Heap<'m>,
     methods: &'f Methods,
     threads: &'f Threads,
+    within: &'f Within,
     gathered: Gathered,
 }
 
@@ -139,7 +136,6 @@ impl<'f> Finder<'f, '_> {
             let container = self.find_puts(thread, &tame);
             everywhere.insert(thread, container);
         }
-        self.find_starting(&joined);
         for found in &candidates {
             let objects = self.heap.points_to(found.instance, found.sweep.container);
             let is_whole = !objects.is_empty()
@@ -292,29 +288,6 @@ impl<'f> Finder<'f, '_> {
         })
     }
 
-    /// Finds the methods that may start threads, themselves or by what they call.
-    fn find_starting(&mut self, joined: &[OriginId]) {
-        let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
-        for caller in self.heap.instances.keys() {
-            for call in self.heap.calls_of(caller) {
-                if is_followed(self.heap, caller, call.callee, call.kind) {
-                    callers[call.callee].push(caller);
-                }
-            }
-        }
-        for &thread in joined {
-            let mut starting: EntitySet<InstanceId> = EntitySet::new();
-            let mut open: Vec<InstanceId> =
-                self.threads.starts[thread].iter().map(|&(instance, _)| instance).collect();
-            while let Some(instance) = open.pop() {
-                if starting.insert(instance) {
-                    open.extend(&callers[instance]);
-                }
-            }
-            self.gathered.starting.insert(thread, starting);
-        }
-    }
-
     fn add_loop(
         &mut self,
         found: &Candidate,
@@ -351,9 +324,11 @@ impl<'f> Finder<'f, '_> {
         let is_inside = |id: StatementId| around.blocks.contains(facts.block_of(id));
         let mut starts = self.threads.starts[thread].iter();
         starts.any(|&(starter, id)| starter == instance && is_inside(id))
-            || self.heap.calls_of(instance).iter().any(|call| {
-                is_inside(call.statement) && self.gathered.may_start(call.callee, thread)
-            })
+            || self
+                .heap
+                .calls_of(instance)
+                .iter()
+                .any(|call| is_inside(call.statement) && self.within.may_start(call.callee, thread))
     }
 }
 

@@ -54,6 +54,7 @@ use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
 use views::Views;
+use within::Within;
 
 /// What the symbolic execution found out.
 #[derive(Debug, Default)]
@@ -111,7 +112,9 @@ impl<'m> Execution<'m> {
         let views = Views::new(program, &heap, &methods);
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
-        let gathered = Gathered::new(program, &heap, &methods, &threads);
+        let mut channels = UniqueMap::new();
+        let within = Within::new(&heap, &threads, &signals, &mut channels);
+        let gathered = Gathered::new(program, &heap, &methods, &threads, &within);
         let facts = Facts {
             heap: &heap,
             methods: &methods,
@@ -119,6 +122,8 @@ impl<'m> Execution<'m> {
             sharing: &sharing,
             signals: &signals,
             gathered: &gathered,
+            within: &within,
+            channels,
             views: &views,
             class_locks: &class_locks,
         };

@@ -96,6 +96,11 @@ impl Within {
         &self.all[self.methods[instance]]
     }
 
+    /// Whether a thread may be started while a method runs.
+    pub(crate) fn may_start(&self, instance: InstanceId, thread: OriginId) -> bool {
+        self.method(instance).started.binary_search(&thread).is_ok()
+    }
+
     /// The same for methods during which the same may happen.
     pub(crate) fn number(&self, instance: InstanceId) -> DoingsId {
         self.methods[instance]
