@@ -281,7 +281,7 @@ fn patched_java(jdk: &Jdk, folder: &Path, modules: &[&str]) -> Command {
 
 fn load(jdk: &Jdk, folder: &Path, modules: &[&str], names: &str) -> Loaded {
     let (source, list) = (folder.join("Load.java"), folder.join("classes.txt"));
-    write_file(&source, include_bytes!("java/Load.java"));
+    write_file(&source, unsnarl_testing::LOAD.as_bytes());
     write_file(&list, names.as_bytes());
     let (success, output) = run(Command::new(jdk.tool("javac")).arg("-d").arg(folder).arg(&source));
     assert!(success, "{output}");

@@ -32,7 +32,7 @@ fn rewritten_classes_of_the_jdk_verify_and_work() {
         compile_hooks(&jdk, folder.path());
 
         let load = folder.path().join("Load.java");
-        std::fs::write(&load, include_bytes!("java/Load.java")).unwrap();
+        std::fs::write(&load, unsnarl_testing::LOAD).unwrap();
         jdk.compile([load.as_path()], folder.path());
         let list = folder.path().join("classes.txt");
         std::fs::write(&list, names).unwrap();

@@ -5,6 +5,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The source of `Load`: a program that links every class that a file names and counts those that the
+/// verifier refuses.
+pub const LOAD: &str = include_str!("../java/Load.java");
+
 /// An installed JDK.
 #[derive(Clone, Debug)]
 pub struct Jdk {
