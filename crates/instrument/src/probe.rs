@@ -73,8 +73,11 @@ impl<'e, 'a> Probe<'e, 'a> {
 
     /// Calls a hook whose other arguments are on the stack already.
     pub(crate) fn call(&mut self, hook: Hook, site: SiteNumber) -> Result<(), PoolError> {
-        let number = i32::try_from(site.0).unwrap_or(0);
-        self.0.int(number)?.invoke_static(hooks::CLASS, hook.name, hook.descriptor)?;
+        self.0.int(site.0.cast_signed())?.invoke_static(
+            hooks::CLASS,
+            hook.name,
+            hook.descriptor,
+        )?;
         Ok(())
     }
 
