@@ -6,7 +6,8 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use jvmti_bindings::sys::jni::{
-    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jclass, jint, jlong, jobject, jstring, jthread,
+    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jboolean, jbyteArray, jclass, jint, jlong,
+    jobject, jstring, jthread,
 };
 use jvmti_bindings::sys::jvmti::{
     JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH,
@@ -300,23 +301,78 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
         if name.is_null() {
             return;
         }
-        // SAFETY: the string lives during the call; its characters do until they are released.
-        let bytes = unsafe {
-            let table = jni_functions(jni);
-            let characters = (table.GetStringUTFChars)(jni, name, ptr::null_mut());
-            if characters.is_null() {
-                (table.ExceptionClear)(jni);
-                return;
-            }
-            let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
-            (table.ReleaseStringUTFChars)(jni, name, characters);
-            bytes
-        };
+        // SAFETY: as the JVM calls this function.
+        let Some(bytes) = (unsafe { text(jni, name) }) else { return };
         let id = id.cast_unsigned();
-        watch.session.add_name(&if what == 0 {
-            NameRecord::Class(id, bytes)
-        } else {
-            NameRecord::Thread(id, bytes)
+        watch.session.add_name(&match what {
+            0 => NameRecord::Class(id, bytes),
+            1 => NameRecord::Thread(id, bytes),
+            _ => NameRecord::Text(id, bytes),
         });
     });
+}
+
+/// `UnsnarlNative.models`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_models(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+    name: jstring,
+) -> jboolean {
+    guarded("models", 0, |watch| {
+        // SAFETY: as the JVM calls this function.
+        let name = unsafe { text(jni, name) };
+        name.is_some_and(|name| watch.models(method.cast_unsigned(), &name)).into()
+    })
+}
+
+/// `UnsnarlNative.hidden`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_hidden(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    bytes: jbyteArray,
+) -> jbyteArray {
+    guarded("hidden", ptr::null_mut(), |watch| {
+        // SAFETY: as the JVM calls this function; the array is as long as it says.
+        let file = unsafe {
+            let table = jni_functions(jni);
+            let length = (table.GetArrayLength)(jni, bytes);
+            let mut file = vec![0_u8; length.unsigned_abs() as usize];
+            (table.GetByteArrayRegion)(jni, bytes, 0, length, file.as_mut_ptr().cast());
+            file
+        };
+        let Some(rewritten) = watch.class(&file, false) else { return ptr::null_mut() };
+        // SAFETY: the new array is as long as the bytes that are copied into it.
+        unsafe {
+            let table = jni_functions(jni);
+            let length = rewritten.len() as jint;
+            let array = (table.NewByteArray)(jni, length);
+            if !array.is_null() {
+                (table.SetByteArrayRegion)(jni, array, 0, length, rewritten.as_ptr().cast());
+            }
+            let _ = check_exception(jni, "a hidden class");
+            array
+        }
+    })
+}
+
+/// The modified UTF-8 of a string.
+///
+/// # Safety
+/// `jni` belongs to the calling thread, and the string lives.
+unsafe fn text(jni: *mut JNIEnv, string: jstring) -> Option<Vec<u8>> {
+    // SAFETY: as this function asks for; the characters live until they are released.
+    unsafe {
+        let table = jni_functions(jni);
+        let characters = (table.GetStringUTFChars)(jni, string, ptr::null_mut());
+        if characters.is_null() {
+            (table.ExceptionClear)(jni);
+            return None;
+        }
+        let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
+        (table.ReleaseStringUTFChars)(jni, string, characters);
+        Some(bytes)
+    }
 }

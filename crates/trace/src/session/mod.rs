@@ -18,6 +18,8 @@ mod read;
 mod records;
 mod translate;
 
-pub use classes::{ClassTable, DeclaredField, Found};
+pub use classes::{ClassTable, DeclaredField, Found, NamedField};
 pub use read::{Files, Session, open};
-pub use records::{ClassRecord, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility};
+pub use records::{
+    ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility,
+};

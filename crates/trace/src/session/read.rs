@@ -3,8 +3,10 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use unsnarl_models::Models;
 
 use super::chunks::{self, Chunk, RawEvent};
 use super::format::{
@@ -123,6 +125,9 @@ impl Session {
             NameRecord::Thread(number, name) => {
                 descriptions.thread_names.insert(number, name);
             }
+            NameRecord::Text(id, text) => {
+                descriptions.texts.insert(id, text);
+            }
         });
         lost(&files.log, &mut problems);
         for event in threads.iter().flat_map(|thread| &thread.events) {
@@ -134,7 +139,7 @@ impl Session {
         Self {
             steps: order(&threads).into_iter(),
             delivered: vec![0; threads.len()],
-            translator: Translator::new(descriptions),
+            translator: Translator::new(descriptions, Arc::new(Models::builtin())),
             threads,
             problems,
         }
@@ -148,8 +153,10 @@ impl Source for Session {
             let Some(step) = self.steps.next() else { break };
             let thread = &self.threads[step.thread];
             let from = self.delivered[step.thread];
-            for event in thread.events.get(from..step.until).unwrap_or_default() {
-                self.translator.translate(thread.number, event, batch, &mut self.problems);
+            for index in from..step.until {
+                let Some((event, following)) = thread.events[index..].split_first() else { break };
+                let problems = &mut self.problems;
+                self.translator.translate(thread.number, event, following, batch, problems);
             }
             self.delivered[step.thread] = from.max(step.until);
         }
