@@ -1,6 +1,6 @@
 //! The one module that speaks JVMTI and JNI.
 
-use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::OnceLock;
@@ -191,8 +191,15 @@ unsafe fn start_runtime(
         transform_again(jvmti, jni, c"java/lang/Thread")?;
         // There are no virtual threads before release 21.
         match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
-            Ok(()) | Err(JvmError::Exception(_)) => Ok(()),
-            failed => failed,
+            Ok(()) | Err(JvmError::Exception(_)) => {}
+            failed => return failed,
+        }
+        match watch.definer().map(CString::new) {
+            Some(Ok(name)) => transform_again(jvmti, jni, &name),
+            _ => {
+                watch.session.log("lambda expressions are not recorded: nobody defines them");
+                Ok(())
+            }
         }
     }
 }
@@ -207,7 +214,7 @@ unsafe fn transform_again(
     // SAFETY: as this function asks for; the class lives during the call.
     unsafe {
         let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
-        check_exception(jni, "finding a class of threads")?;
+        check_exception(jni, "finding a class of the JDK")?;
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;

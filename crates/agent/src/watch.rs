@@ -1,13 +1,13 @@
 //! What is done with the classes that the JVM loads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     Calls, Dispatch, FieldName, MethodName, MethodNumber, Operation, Plan, RecordedCall, Site,
-    SiteNumbers, Surroundings, Volatility, rewrite, thread,
+    SiteNumbers, Surroundings, Volatility, hidden, rewrite, thread,
 };
 use unsnarl_models::Models;
 use unsnarl_trace::session::{
@@ -24,6 +24,7 @@ pub(crate) struct Watch {
     numbers: SiteNumbers,
     calls: Calls,
     classes: RwLock<ClassTable>,
+    definer: OnceLock<Vec<u8>>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
@@ -36,6 +37,7 @@ impl Watch {
             numbers: SiteNumbers::default(),
             calls: Calls::new(Arc::new(Models::builtin())),
             classes: RwLock::default(),
+            definer: OnceLock::new(),
             ready: AtomicBool::new(false),
         }
     }
@@ -63,6 +65,10 @@ impl Watch {
         let name = class.name();
         if !again {
             self.remember(&class);
+            if hidden::is_definer(&class) {
+                // There is one in a JVM.
+                let _ = self.definer.set(name.to_vec());
+            }
         }
         let ready = self.ready.load(Ordering::Acquire);
         let result = match name {
@@ -70,7 +76,8 @@ impl Watch {
             thread::THREAD if ready => thread::hook(bytes).map(Some),
             thread::THREAD => thread::inject(bytes).map(Some),
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
-            _ if !self.plan.watches(name) => return None,
+            _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
+            _ if !self.watches(name) => return None,
             _ if !ready => {
                 self.session
                     .log(&format!("{} was loaded too early and stays as it is", text(name)));
@@ -105,7 +112,7 @@ impl Watch {
 
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
     fn remember(&self, class: &ClassFile<'_>) {
-        let is_watched = self.plan.watches(class.name());
+        let is_watched = self.watches(class.name());
         let methods = class.methods.iter().filter(|method| {
             let (name, descriptor) = (class.member_name(method), class.member_descriptor(method));
             is_watched && method.access & flags::ABSTRACT == 0 && self.calls.knows(name, descriptor)
@@ -130,13 +137,24 @@ impl Watch {
         self.classes.write().unwrap_or_else(PoisonError::into_inner).add(&record);
     }
 
+    /// The internal name of the class that defines hidden classes.
+    pub(crate) fn definer(&self) -> Option<&[u8]> {
+        self.definer.get().map(Vec::as_slice)
+    }
+
+    /// A lambda expression belongs to the class that has it.
+    fn watches(&self, class: &[u8]) -> bool {
+        const LAMBDA: &[u8] = b"$$Lambda";
+        let host = class.windows(LAMBDA.len()).position(|part| part == LAMBDA);
+        self.plan.watches(&class[..host.unwrap_or(class.len())])
+    }
+
     /// Whether calls of a method are recorded on objects of a class, which `Class.getName` names.
     pub(crate) fn models(&self, method: u32, class: &[u8]) -> bool {
         let Some((name, descriptor)) = self.calls.method(MethodNumber(method)) else {
             return false;
         };
-        let class: Vec<u8> =
-            class.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect();
+        let class = session::internal_name(class);
         let classes = self.classes();
         let model = classes.model(self.calls.models(), &class, &name, &descriptor);
         model.is_some_and(|model| self.calls.is_recorded(model, &name, &descriptor))
@@ -170,7 +188,7 @@ impl Surroundings for Watch {
             return speaks.then(|| self.calls.known_call(model, method)).flatten();
         }
         let (above, all_known) = classes.ancestors(class);
-        let is_of_program = self.plan.watches(class);
+        let is_of_program = self.watches(class);
         self.calls.virtual_call(method, |model| {
             // A class of the program has nothing modelled below it but what it implements itself.
             let (above_model, all_of_model) = classes.ancestors(model);
@@ -179,12 +197,14 @@ impl Surroundings for Watch {
         })
     }
 
-    /// What has nothing above it cannot be handed over as a task.
+    /// What has nothing above it but `Object` cannot be handed over as a task.
     fn is_task(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        self.calls.is_task(name, descriptor) && {
-            let classes = self.classes();
-            classes.ancestors(class).0.len() > 2
+        if !self.calls.is_task(name, descriptor) {
+            return false;
         }
+        let classes = self.classes();
+        let (above, all_known) = classes.ancestors(class);
+        above.len() > 2 || !all_known
     }
 }
 

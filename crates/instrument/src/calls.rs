@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
-    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Place, Reflect, StartKind,
+    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Place, Reflect,
 };
 
 use crate::thread::is_hooked;
@@ -375,16 +375,10 @@ fn orders(effect: &Effect) -> bool {
         | Effect::Receive { .. }
         | Effect::Join { .. }
         | Effect::Serial(_) => true,
-        Effect::Start { call, kind, groups, .. } => {
-            let is_known = match &call.receiver {
-                Place::Slot(of, _) | Place::Element(of) => matches!(**of, Place::Argument(_)),
-                receiver => is_operand(receiver),
-            };
-            // The hooks in `Thread` see a thread that is joined as nothing but itself.
-            let is_thread = matches!(kind, StartKind::Thread | StartKind::VirtualThread);
-            let itself = [&call.receiver, &Place::Result];
-            is_known && !(is_thread && groups.iter().all(|group| itself.contains(&group)))
-        }
+        Effect::Start { call, .. } => match &call.receiver {
+            Place::Slot(of, _) | Place::Element(of) => matches!(**of, Place::Argument(_)),
+            receiver => is_operand(receiver),
+        },
         Effect::Read { place, .. } | Effect::Write { place, .. } => {
             matches!(place, Place::Variable { .. })
         }

@@ -72,3 +72,5 @@ pub(crate) const CALL_ENDS_LONG: Hook = of_calls("ends", "(JI)V");
 /// At the beginning and the end of a method that may be a task.
 pub(crate) const TASK_BEGINS: Hook = of_calls("taskBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const TASK_ENDS: Hook = of_calls("taskEnds", "(Ljava/lang/Object;I)V");
+/// Where the bytes of a hidden class become a class.
+pub(crate) const HIDDEN_CLASS: Hook = of_calls("hidden", "([B)[B");

@@ -14,6 +14,7 @@
 
 mod call_probe;
 mod calls;
+pub mod hidden;
 mod hooks;
 mod method;
 mod plan;

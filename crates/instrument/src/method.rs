@@ -15,7 +15,7 @@ use crate::calls::{Dispatch, MethodName};
 use crate::hooks::{self, Hook};
 use crate::plan::Events;
 use crate::probe::{EXTRA_STACK, Probe};
-use crate::rewrite::{Surroundings, can_load_classes, declared_volatility};
+use crate::rewrite::{Surroundings, can_load_classes, declared_volatility, is_captured};
 use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
 
 /// A method while probes are put into it.
@@ -195,7 +195,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted {
+        if !wanted || is_captured(self.class, &field) {
             return Ok(());
         }
         let site = self.site(line, Operation::Field(field, volatility));

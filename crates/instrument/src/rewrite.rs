@@ -212,3 +212,15 @@ pub(crate) fn declared_volatility(class: &ClassFile<'_>, field: &FieldName) -> O
     let volatile = declared.access & flags::VOLATILE != 0;
     Some(if volatile { Volatility::Volatile } else { Volatility::Plain })
 }
+
+/// Whether a field is a variable that a lambda expression has captured: final, and set before anybody else can see
+/// its object.
+pub(crate) fn is_captured(class: &ClassFile<'_>, field: &FieldName) -> bool {
+    let is_final = |access: u16| access & (flags::FINAL | flags::STATIC) == flags::FINAL;
+    class.access & flags::SYNTHETIC != 0
+        && class.name() == field.class
+        && class
+            .fields
+            .iter()
+            .any(|member| class.member_name(member) == field.name && is_final(member.access))
+}

@@ -209,6 +209,14 @@ impl ClassTable {
     }
 }
 
+/// The internal name of a class by the one that `Class.getName` gives. That of a hidden class ends with a
+/// slash and a number of the JVM's.
+#[must_use]
+pub fn internal_name(name: &[u8]) -> Vec<u8> {
+    let name = name.split(|&byte| byte == b'/').next().unwrap_or_default();
+    name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect()
+}
+
 /// How many arguments a method takes.
 pub(super) fn argument_count(descriptor: &[u8]) -> usize {
     let mut rest = descriptor.strip_prefix(b"(").unwrap_or_default();
@@ -281,6 +289,12 @@ mod tests {
         assert_eq!(model(OBJECT, "lock"), None);
         assert!(table.has_probes(b"app/Lower", b"lock", 0));
         assert!(!table.has_probes(b"app/Lower", b"lock", 1));
+    }
+
+    #[test]
+    fn hidden_classes_have_no_number() {
+        assert_eq!(internal_name(b"a.B$$Lambda$1/0x0000"), b"a/B$$Lambda$1");
+        assert_eq!(internal_name(b"a.B"), b"a/B");
     }
 
     #[test]

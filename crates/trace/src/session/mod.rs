@@ -18,7 +18,7 @@ mod read;
 mod records;
 mod translate;
 
-pub use classes::{ClassTable, DeclaredField, Found, NamedField};
+pub use classes::{ClassTable, DeclaredField, Found, NamedField, internal_name};
 pub use read::{Files, Session, open};
 pub use records::{
     ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility,

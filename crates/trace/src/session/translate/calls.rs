@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use unsnarl_models::{MethodModel, Outcome, Place};
 
 use super::super::chunks::RawEvent;
-use super::super::classes::argument_count;
+use super::super::classes::{argument_count, internal_name};
 use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
 use super::Translator;
@@ -235,7 +235,7 @@ impl Translator {
             let is_class = self.descriptions.class_names.contains_key(&object);
             return is_class.then(|| b"java/lang/Class".to_vec());
         };
-        self.descriptions.class_names.get(class).map(|name| internal(name))
+        self.descriptions.class_names.get(class).map(|name| internal_name(name))
     }
 }
 
@@ -265,11 +265,4 @@ pub(super) fn holds(when: Option<&Outcome>, result: u64) -> bool {
         Some(Outcome::Negative) => number < 0,
         Some(Outcome::Exception | Outcome::Throws(_)) => false,
     }
-}
-
-/// The internal name of a class by the one that `Class.getName` gives. That of a hidden class ends with a
-/// slash and a number of the JVM's.
-pub(super) fn internal(name: &[u8]) -> Vec<u8> {
-    let name = name.split(|&byte| byte == b'/').next().unwrap_or_default();
-    name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect()
 }

@@ -4,6 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_models::{CONTENTS, Effect, LockMode, MemberKind, Outcome, Place, Reflect};
 
+use super::super::classes::internal_name;
 use super::Translator;
 use super::calls::{Call, Emit, Value, holds};
 use super::tasks::Started;
@@ -447,7 +448,7 @@ impl Translator {
         else {
             return;
         };
-        let class = super::calls::internal(class);
+        let class = internal_name(class);
         let Some(found) = descriptions.classes.find_named(&class, name) else { return };
         let (volatile, is_static) = (found.volatile, found.is_static);
         let (class, name) = (found.class.to_vec(), name.clone());

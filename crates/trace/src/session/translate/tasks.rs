@@ -34,10 +34,21 @@ enum Group {
     Slot(Value, Box<str>),
 }
 
+/// What is run when a method is started.
+#[derive(Debug, Default)]
+struct Found {
+    /// Objects whose methods can be seen to run.
+    tasks: Values,
+    /// Objects of the library that run them, and have ended when they have.
+    on_the_way: Values,
+    /// What was looked at already.
+    methods: Vec<(Value, Box<str>)>,
+}
+
 /// How many different things a task that is started again and again may wait for.
 const MOST_AFTER: usize = 64;
-/// How far a group that waits for others is followed.
-const DEEPEST: usize = 64;
+/// How many groups that wait for each other are joined at once.
+const MOST_LINKED: usize = 64;
 
 impl Translator {
     /// What a sentence starts. The groups that the method returns are attached when it does.
@@ -50,8 +61,11 @@ impl Translator {
     ) {
         let Effect::Start { call: started, kind, groups, after } = effect else { return };
         let after: Values = after.iter().flat_map(|place| self.values(place, call)).collect();
+        let is_thread = matches!(kind, StartKind::Thread | StartKind::VirtualThread);
+        let itself = [&started.receiver, &Place::Result];
+        let is_only_thread = is_thread && groups.iter().all(|group| itself.contains(&group));
         let mut known: SmallVec<[Group; 2]> = SmallVec::new();
-        for group in groups.iter().filter(|group| !group.is_of_result()) {
+        for group in groups.iter().filter(|group| !group.is_of_result() && !is_only_thread) {
             match group {
                 Place::Slot(of, slot) if *kind == StartKind::ParallelStream => {
                     let of = self.values(of, call);
@@ -60,9 +74,20 @@ impl Translator {
                 group => known.extend(self.values(group, call).into_iter().map(Group::Value)),
             }
         }
-        let mut tasks = Values::new();
+        let mut found = Found::default();
         for receiver in self.values(&started.receiver, call) {
-            self.tasks(receiver, &started.method, started.arguments.len(), 0, &mut tasks);
+            self.find_tasks(receiver, &started.method, started.arguments.len(), &mut found);
+        }
+        let Found { tasks, on_the_way, .. } = found;
+        if is_only_thread {
+            // The hooks in `Thread` see the rest.
+            let through = on_the_way.iter().filter(|it| !self.orders.threads.contains_key(it));
+            known.extend(through.map(|&it| Group::Value(it)));
+            if known.is_empty() {
+                return;
+            }
+        } else {
+            known.extend(on_the_way.iter().map(|&it| Group::Value(it)));
         }
         if tasks.is_empty() {
             // Nobody sees it run: who joins it joins what it waited for.
@@ -73,8 +98,10 @@ impl Translator {
             }
         }
         for &task in &tasks {
-            let channel = self.channel(Key::TaskStart(task));
-            emit.push(Operation::Send(channel));
+            if !is_only_thread {
+                let channel = self.channel(Key::TaskStart(task));
+                emit.push(Operation::Send(channel));
+            }
             let state = self.orders.started.entry(task).or_default();
             for group in &known {
                 if !state.groups.contains(group) {
@@ -97,16 +124,17 @@ impl Translator {
 
     /// The objects whose methods can be seen to run when a method is started: its receiver, or those that
     /// the model of the method calls.
-    fn tasks(&self, of: Value, method: &str, arguments: usize, depth: usize, tasks: &mut Values) {
+    fn find_tasks(&self, of: Value, method: &str, arguments: usize, found: &mut Found) {
+        if found.methods.iter().any(|(known, name)| *known == of && **name == *method) {
+            return;
+        }
+        found.methods.push((of, method.into()));
         let Some(class) = self.class_of(of.0) else { return };
         let classes = &self.descriptions.classes;
         if classes.has_probes(&class, method.as_bytes(), arguments) {
-            if !tasks.contains(&of) {
-                tasks.push(of);
+            if !found.tasks.contains(&of) {
+                found.tasks.push(of);
             }
-            return;
-        }
-        if depth == DEEPEST {
             return;
         }
         let models = classes.ancestors(&class).0.into_iter().filter_map(|class| {
@@ -116,13 +144,18 @@ impl Translator {
         let Some(model) = { models }.next() else { return };
         for effect in &model.effects {
             let Effect::Call(call) = effect else { continue };
-            let receivers = match &call.receiver {
-                Place::This => SmallVec::from_slice(&[of]),
-                Place::Slot(base, slot) if **base == Place::This => self.in_slot(of, slot),
-                _ => continue,
-            };
-            for receiver in receivers {
-                self.tasks(receiver, &call.method, call.arguments.len(), depth + 1, tasks);
+            let arguments = call.arguments.len();
+            match &call.receiver {
+                Place::This => self.find_tasks(of, &call.method, arguments, found),
+                Place::Slot(base, slot) if **base == Place::This => {
+                    for receiver in self.in_slot(of, slot) {
+                        if !found.on_the_way.contains(&of) {
+                            found.on_the_way.push(of);
+                        }
+                        self.find_tasks(receiver, &call.method, arguments, found);
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -224,7 +257,7 @@ impl Translator {
             if next > 0 {
                 self.receive_from(&Key::Object(group), emit);
             }
-            if joined.len() < DEEPEST {
+            if joined.len() < MOST_LINKED {
                 let linked = self.orders.links.get(&group).into_iter().flatten();
                 let new: Vec<_> = linked.filter(|it| !joined.contains(it)).copied().collect();
                 joined.extend(new);
