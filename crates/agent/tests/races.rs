@@ -43,7 +43,7 @@ fn racy_twins_race_and_the_others_do_not() {
 }
 
 /// The fields that race in a program are those whose names say so.
-fn only_the_racy_race(program: &str, since: u32) {
+fn only_the_racy_race(program: &str, since: u16) {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= since) {
         let recording = Program::compile(&jdk, program).record(&jdk);
         let fields: BTreeSet<String> = recording

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
-    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Place, Reflect,
+    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
 };
 
 use crate::thread::is_hooked;
@@ -52,6 +52,8 @@ pub struct RecordedCall {
     pub operands: Vec<Operand>,
     /// Whether the object of the calling thread is recorded.
     pub thread: bool,
+    /// Whether it is recorded when the call fails.
+    pub failure: bool,
 }
 
 /// An argument that is recorded.
@@ -156,8 +158,7 @@ impl Calls {
     #[must_use]
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
-        let (operands, thread) = self.operands([model], &method.descriptor)?;
-        Some(RecordedCall { method: None, operands, thread })
+        self.call([model], None, &method.descriptor)
     }
 
     /// A call whose model depends on the class of the receiver: one of the modelled classes that
@@ -178,10 +179,9 @@ impl Calls {
         if models.is_empty() {
             return None;
         }
-        let (operands, thread) = self.operands(models, &method.descriptor)?;
         let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
         let number = methods.number(&method.name, &method.descriptor);
-        Some(RecordedCall { method: Some(number), operands, thread })
+        self.call(models, Some(number), &method.descriptor)
     }
 
     /// The name and descriptor of a method that was given a number.
@@ -257,17 +257,18 @@ impl Calls {
         self.slots = slots;
     }
 
-    /// What these models need to know of a call, and whether the thread is part of it. Nothing if the
-    /// descriptor is none.
-    fn operands<'m>(
+    /// What these models need to know of a call. Nothing if the descriptor is none.
+    fn call<'m>(
         &self,
         models: impl IntoIterator<Item = &'m MethodModel>,
+        method: Option<MethodNumber>,
         descriptor: &[u8],
-    ) -> Option<(Vec<Operand>, bool)> {
+    ) -> Option<RecordedCall> {
         let parameters: Vec<FieldType<'_>> =
             MethodDescriptor::parse(descriptor)?.parameters().collect();
         let mut operands = FxHashMap::default();
         let mut thread = false;
+        let mut failure = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -282,6 +283,7 @@ impl Calls {
             *known = what.max(*known);
         };
         for effect in models.into_iter().flat_map(|model| &model.effects) {
+            failure |= happens_on_failure(effect);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -321,7 +323,7 @@ impl Calls {
         let mut operands: Vec<_> =
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         operands.sort_by_key(|operand| operand.position);
-        Some((operands, thread))
+        Some(RecordedCall { method, operands, thread, failure })
     }
 }
 
@@ -381,6 +383,19 @@ fn orders(effect: &Effect) -> bool {
         },
         Effect::Read { place, .. } | Effect::Write { place, .. } => {
             matches!(place, Place::Variable { .. })
+        }
+        _ => false,
+    }
+}
+
+/// Whether a sentence holds when the method fails, behind it.
+fn happens_on_failure(effect: &Effect) -> bool {
+    let fails =
+        |when: &Option<Outcome>| matches!(when, Some(Outcome::Exception | Outcome::Throws(_)));
+    match effect {
+        Effect::Wait { .. } => true,
+        Effect::Acquire { when, .. } | Effect::Receive { when, .. } | Effect::Join { when, .. } => {
+            fails(when)
         }
         _ => false,
     }

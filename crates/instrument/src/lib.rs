@@ -25,5 +25,5 @@ pub mod thread;
 
 pub use calls::{Calls, Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
 pub use plan::{Events, Plan};
-pub use rewrite::{RewriteError, Rewritten, Surroundings, rewrite};
+pub use rewrite::{MonitorsOnly, RewriteError, Rewritten, Surroundings, rewrite};
 pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

@@ -81,7 +81,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if self.member.access & flags::SYNCHRONIZED != 0 {
                 self.synchronized_method(&instructions, pool)?;
             }
-            if name == b"<clinit>" {
+            if name == b"<clinit>" && !self.surroundings.monitors_only() {
                 self.class_initializer(&instructions, pool)?;
             }
             let descriptor = self.class.member_descriptor(self.member);
@@ -195,7 +195,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted || is_captured(self.class, &field) {
+        if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
             return Ok(());
         }
         let site = self.site(line, Operation::Field(field, volatility));

@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.Hidden;
  * only write down what happens; what it means is in the models, which the reader of the trace knows.
  *
  * <p>What a call is about is written before its beginning. A call is known by its number in its thread,
- * which stands in the place of the site when it ends; a call that fails has no end.
+ * which stands in the place of the site when it ends. That a call fails is told only where it matters.
  */
 public final class UnsnarlCalls {
     /** Where an operand stands: an argument, an element of an argument, or the calling thread. */
@@ -133,6 +133,15 @@ public final class UnsnarlCalls {
     public static void ends(Object result, int call) {
         if (call != 0) {
             end(call, result == null ? 0 : UnsnarlHooks.identify(UnsnarlHooks.current(), result));
+        }
+    }
+
+    @Hidden
+    public static void fails(Throwable failure, int call) {
+        if (call != 0) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            long type = UnsnarlHooks.identify(thread, failure.getClass());
+            UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_FAILS, call, type);
         }
     }
 

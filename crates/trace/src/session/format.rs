@@ -58,6 +58,7 @@ pub enum Kind {
     TaskBegins,
     TaskEnds,
     ThreadObject,
+    CallFails,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
@@ -68,7 +69,7 @@ pub const OPERAND_THREAD: u64 = 0x200;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 26] = [
+    pub(super) const ALL: [Self; 27] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -95,6 +96,7 @@ impl Kind {
         Self::TaskBegins,
         Self::TaskEnds,
         Self::ThreadObject,
+        Self::CallFails,
     ];
 
     /// The kind with this number.
@@ -146,7 +148,8 @@ impl Kind {
             | Self::CallEnds
             | Self::TaskBegins
             | Self::TaskEnds
-            | Self::ThreadObject => 2,
+            | Self::ThreadObject
+            | Self::CallFails => 2,
         }
     }
 

@@ -105,9 +105,9 @@ impl Translator {
         }
         let thread = self.thread(number);
         // Where a call ends stands its number.
-        let site = self.site(if event.kind == Kind::CallEnds { 0 } else { event.site });
+        let is_end = matches!(event.kind, Kind::CallEnds | Kind::CallFails);
+        let site = self.site(if is_end { 0 } else { event.site });
         let mut emit = Emit { thread, site, out };
-        self.wait_failed(number, event, &mut emit);
         let [first, second] = event.words;
         let operation = match event.kind {
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
@@ -164,7 +164,8 @@ impl Translator {
             | Kind::CallEnds
             | Kind::TaskBegins
             | Kind::TaskEnds
-            | Kind::ThreadObject => {
+            | Kind::ThreadObject
+            | Kind::CallFails => {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }

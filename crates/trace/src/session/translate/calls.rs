@@ -133,7 +133,8 @@ impl Translator {
                 self.orders.threads.insert(Value(first), thread);
             }
             Kind::CallBegins => self.call_begins(number, event, following, emit),
-            Kind::CallEnds => self.call_ends(number, event.site, second, emit),
+            Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
+            Kind::CallFails => self.call_ends(number, event.site, Ending::Failed(second), emit),
             Kind::TaskBegins => self.task_begins(number, Value(second), emit),
             Kind::TaskEnds => self.task_ends(number, Value(second), emit),
             _ => {}
@@ -168,34 +169,39 @@ impl Translator {
             started: SmallVec::new(),
         };
         let number = call.number;
-        let ending = move || ending(number, following);
-        self.begin_effects(&mut call, &ending, emit);
+        let succeeds = move |when: Option<&Outcome>| {
+            when.is_none() || ending(number, following).is_some_and(|result| holds(when, result))
+        };
+        self.begin_effects(&mut call, &succeeds, emit);
         self.in_thread(thread).open.push(call);
     }
 
     /// Calls that began later and have not ended have failed.
-    fn call_ends(&mut self, thread: u64, number: u32, result: u64, emit: &mut Emit<'_>) {
+    fn call_ends(&mut self, thread: u64, number: u32, ending: Ending, emit: &mut Emit<'_>) {
         let open = &mut self.in_thread(thread).open;
         let Some(place) = open.iter().rposition(|call| call.number == number) else { return };
         open.truncate(place + 1);
         let Some(mut call) = open.pop() else { return };
-        call.result = Some(result);
         emit.site = call.site;
-        self.end_effects(&call, emit);
-    }
-
-    /// A thread that waited for a notification and does anything but to return from that has been
-    /// interrupted, and has the lock again.
-    pub(super) fn wait_failed(&mut self, thread: u64, event: &RawEvent, emit: &mut Emit<'_>) {
-        let Some(call) = self.calls.get_mut(&thread).and_then(|state| state.open.last_mut()) else {
-            return;
-        };
-        let returns = event.kind == Kind::CallEnds && event.site == call.number;
-        if let (Some(lock), false) = (call.waits_for, returns) {
-            call.waits_for = None;
-            let site = std::mem::replace(&mut emit.site, call.site);
-            emit.push(Operation::Wake(lock));
-            emit.site = site;
+        match ending {
+            Ending::Returned(result) => {
+                call.result = Some(result);
+                self.end_effects(&call, &|when| holds(when, result), emit);
+            }
+            Ending::Failed(class) => {
+                let class = self.descriptions.class_names.get(&class);
+                let class = class.map(|name| internal_name(name)).unwrap_or_default();
+                let above: Vec<Vec<u8>> = {
+                    let above = self.descriptions.classes.ancestors(&class).0;
+                    above.into_iter().map(<[u8]>::to_vec).collect()
+                };
+                let failed = |when: Option<&Outcome>| match when {
+                    Some(Outcome::Exception) => true,
+                    Some(Outcome::Throws(class)) => above.iter().any(|it| it == class.as_bytes()),
+                    _ => false,
+                };
+                self.end_effects(&call, &failed, emit);
+            }
         }
     }
 
@@ -239,6 +245,13 @@ impl Translator {
     }
 }
 
+/// How a call ends: with what it returned, or with the id of the exception's `Class`.
+#[derive(Clone, Copy)]
+enum Ending {
+    Returned(u64),
+    Failed(u64),
+}
+
 /// What a call returned; none if it failed, or if that is not known yet.
 fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
     for event in following {
@@ -246,6 +259,7 @@ fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
             Kind::CallEnds if event.site == number => return Some(event.words[1]),
             // A call around this one has ended.
             Kind::CallEnds if event.site < number => return None,
+            Kind::CallFails if event.site <= number => return None,
             Kind::ThreadEnd => return None,
             _ => {}
         }
@@ -254,7 +268,7 @@ fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
 }
 
 /// Whether a call that returned this has an outcome.
-pub(super) fn holds(when: Option<&Outcome>, result: u64) -> bool {
+fn holds(when: Option<&Outcome>, result: u64) -> bool {
     let number = result.cast_signed();
     match when {
         None | Some(Outcome::Normal | Outcome::Finished) => true,

@@ -6,7 +6,7 @@ use unsnarl_models::{CONTENTS, Effect, LockMode, MemberKind, Outcome, Place, Ref
 
 use super::super::classes::internal_name;
 use super::Translator;
-use super::calls::{Call, Emit, Value, holds};
+use super::calls::{Call, Emit, Value};
 use super::tasks::Started;
 use crate::{Channel, ChannelId, FieldId, LockId, Operation, ThreadId, Variable, VariableId};
 
@@ -21,6 +21,8 @@ pub(super) struct Orders {
     channels: FxHashMap<Key, ChannelId>,
     /// How often a thread holds a lock for itself, and how often it shares it.
     held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
+    /// The locks that were given up to wait on a condition.
+    waited_on: FxHashMap<Value, LockId>,
     /// The threads of `Thread` objects.
     pub(super) threads: FxHashMap<Value, ThreadId>,
     pub(super) ended: FxHashSet<ThreadId>,
@@ -85,24 +87,20 @@ enum Target {
 }
 
 impl Translator {
-    /// What a call gives away, and what can be told of it before it ends. `ending` looks for what it returned.
+    /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
     pub(super) fn begin_effects(
         &mut self,
         call: &mut Call,
-        ending: &dyn Fn() -> Option<u64>,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
         emit: &mut Emit<'_>,
     ) {
         let Some(model) = call.model.clone() else { return };
-        let succeeds = |when: Option<&Outcome>| match when {
-            None => true,
-            when => ending().is_some_and(|result| holds(when, result)),
-        };
         for (index, effect) in model.effects.iter().enumerate() {
             if needs_result(effect) {
                 continue;
             }
             match effect {
-                Effect::Release { lock, mode, when } if succeeds(when.as_ref()) => {
+                Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
                     let within = model.effects[..index].iter().any(
                         |other| matches!(other, Effect::Acquire { lock: taken, .. } if taken == lock),
                     );
@@ -118,15 +116,20 @@ impl Translator {
                 Effect::Wait { on, lock, .. } => {
                     if let Some(lock) = self.locks(lock.as_ref().unwrap_or(on), call).pop() {
                         call.waits_for = Some(lock);
+                        for on in self.values(on, call) {
+                            self.orders.waited_on.insert(on, lock);
+                        }
                         emit.push(Operation::Wait(lock));
                     }
                 }
                 Effect::Notify { on, .. } => {
-                    for lock in self.locks(on, call) {
+                    for on in self.values(on, call) {
+                        let lock = self.orders.waited_on.get(&on).copied();
+                        let lock = lock.unwrap_or_else(|| self.lock(on.0));
                         emit.push(Operation::Notify(lock));
                     }
                 }
-                Effect::Send { channel, within, when } if succeeds(when.as_ref()) => {
+                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
                 }
                 Effect::Start { .. } => self.start(index, effect, call, emit),
@@ -136,7 +139,7 @@ impl Translator {
                 Effect::Read { place, atomic: false } => {
                     self.library_access(place, false, call, emit);
                 }
-                Effect::Write { place, atomic: false, when } if succeeds(when.as_ref()) => {
+                Effect::Write { place, atomic: false, when } if holds(when.as_ref()) => {
                     self.library_access(place, true, call, emit);
                 }
                 _ => {}
@@ -144,13 +147,17 @@ impl Translator {
         }
     }
 
-    /// What a call that returned has taken, and what it returned is about.
-    pub(super) fn end_effects(&mut self, call: &Call, emit: &mut Emit<'_>) {
+    /// What a call has taken, and what that which it returned is about. `holds` knows how it has ended.
+    pub(super) fn end_effects(
+        &mut self,
+        call: &Call,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
+        emit: &mut Emit<'_>,
+    ) {
         let Some(model) = call.model.clone() else { return };
-        let result = call.result.unwrap_or(0);
         for (index, effect) in model.effects.iter().enumerate() {
             match effect {
-                Effect::Acquire { lock, mode, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Acquire { lock, mode, when, .. } if holds(when.as_ref()) => {
                     let within = model.effects[index..].iter().any(
                         |other| matches!(other, Effect::Release { lock: left, .. } if left == lock),
                     );
@@ -167,10 +174,10 @@ impl Translator {
                         emit.push(Operation::Wake(lock));
                     }
                 }
-                Effect::Receive { channel, within, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Receive { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.receive(channel, within.as_ref(), call, emit);
                 }
-                Effect::Join { group, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Join { group, when, .. } if holds(when.as_ref()) => {
                     for group in self.values(group, call) {
                         self.join(group, emit);
                     }
@@ -178,7 +185,7 @@ impl Translator {
                 Effect::Return(place) => self.returns(place, call),
                 Effect::Reflect(reflect) => self.reflect(reflect, call),
                 Effect::Send { channel, within, when }
-                    if needs_result(effect) && holds(when.as_ref(), result) =>
+                    if needs_result(effect) && holds(when.as_ref()) =>
                 {
                     self.send(channel, within.as_ref(), call, emit);
                 }
