@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
-    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
+    CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
 };
 
 use crate::thread::is_hooked;
@@ -266,6 +266,7 @@ impl Calls {
     ) -> Option<RecordedCall> {
         let parameters: Vec<FieldType<'_>> =
             MethodDescriptor::parse(descriptor)?.parameters().collect();
+        let takes_function = |call: &Call| is_function(&call.receiver, &parameters);
         let mut operands = FxHashMap::default();
         let mut thread = false;
         let mut failure = false;
@@ -290,6 +291,7 @@ impl Calls {
                 add(position, OperandKind::Text);
             }
             let places = match effect {
+                Effect::Call(call) if takes_function(call) => vec![&call.receiver],
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
                 _ => deciding(effect),
             };
@@ -341,10 +343,22 @@ impl Methods {
 fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
     let mut tasks: FxHashSet<(Box<[u8]>, usize)> = FxHashSet::default();
     let all = || models.classes().flat_map(|(_, class)| class.methods());
-    for effect in all().flat_map(|(_, _, method)| &method.effects) {
-        if let Effect::Start { call, .. } = effect
-            && orders(effect)
-        {
+    for (_, parameters, method) in all() {
+        // What the functions do that an ordering method calls is a part of it.
+        let descriptor = [b"(", parameters.unwrap_or_default(), b")V"].concat();
+        let parameters: Vec<_> = MethodDescriptor::parse(&descriptor)
+            .into_iter()
+            .flat_map(|descriptor| descriptor.parameters())
+            .collect();
+        let is_ordering = method.effects.iter().any(orders);
+        for effect in &method.effects {
+            let call = match effect {
+                Effect::Start { call, .. } if orders(effect) => call,
+                Effect::Call(call) if is_ordering && is_function(&call.receiver, &parameters) => {
+                    call
+                }
+                _ => continue,
+            };
             tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
         }
     }
@@ -410,6 +424,14 @@ fn deciding(effect: &Effect) -> Vec<&Place> {
         _ if orders(effect) => effect.places(),
         _ => Vec::new(),
     }
+}
+
+/// Whether a place is an argument that is there to be called.
+fn is_function(place: &Place, parameters: &[FieldType<'_>]) -> bool {
+    let class = position(place, parameters.len())
+        .and_then(|position| parameters.get(position))
+        .and_then(|parameter| parameter.class_name());
+    class.is_some_and(|class| class != b"java/lang/Object")
 }
 
 fn is_operand(place: &Place) -> bool {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_models::{MethodModel, Outcome, Place};
+use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
 use super::super::chunks::RawEvent;
 use super::super::classes::{argument_count, internal_name};
@@ -135,8 +135,20 @@ impl Translator {
             Kind::CallBegins => self.call_begins(number, event, following, emit),
             Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
             Kind::CallFails => self.call_ends(number, event.site, Ending::Failed(second), emit),
-            Kind::TaskBegins => self.task_begins(number, Value(second), emit),
-            Kind::TaskEnds => self.task_ends(number, Value(second), emit),
+            Kind::TaskBegins => {
+                if let Some((call, place)) = self.calls_function(number, event) {
+                    self.function_begins(&call, place, emit);
+                }
+                self.task_begins(number, Value(second), emit);
+            }
+            Kind::TaskEnds => {
+                if let Some((mut call, place)) = self.calls_function(number, event) {
+                    call.result = ending(call.number, following);
+                    let holds = will_hold(call.number, following);
+                    self.function_ends(&call, place, &holds, emit);
+                }
+                self.task_ends(number, Value(second), emit);
+            }
             _ => {}
         }
     }
@@ -169,11 +181,30 @@ impl Translator {
             started: SmallVec::new(),
         };
         let number = call.number;
-        let succeeds = move |when: Option<&Outcome>| {
-            when.is_none() || ending(number, following).is_some_and(|result| holds(when, result))
-        };
-        self.begin_effects(&mut call, &succeeds, emit);
-        self.in_thread(thread).open.push(call);
+        self.begin_effects(&mut call, &will_hold(number, following), emit);
+        let open = &mut self.in_thread(thread).open;
+        // Those at the bottom may have failed long ago, where nobody saw it.
+        if open.len() == MOST_OPEN {
+            open.drain(..MOST_OPEN / 2);
+        }
+        open.push(call);
+    }
+
+    /// The call that a thread is in the middle of, if it calls the function that begins or ends, and which of
+    /// its sentences does.
+    fn calls_function(&mut self, thread: u64, event: &RawEvent) -> Option<(Call, usize)> {
+        let open = &self.calls.get(&thread)?.open;
+        let method = &self.descriptions.sites.get(&event.site)?.method;
+        open.iter().rev().take(MOST_FAILED).find_map(|call| {
+            let place = call.model.as_ref()?.effects.iter().position(|effect| match effect {
+                Effect::Call(function) => {
+                    function.method.as_bytes() == method
+                        && call.operand(&function.receiver) == Some(event.words[1])
+                }
+                _ => false,
+            })?;
+            Some((call.clone(), place))
+        })
     }
 
     /// Calls that began later and have not ended have failed.
@@ -242,6 +273,18 @@ impl Translator {
             return is_class.then(|| b"java/lang/Class".to_vec());
         };
         self.descriptions.class_names.get(class).map(|name| internal_name(name))
+    }
+}
+
+/// How many calls may be open in a thread, also such as have failed where nobody saw it.
+const MOST_OPEN: usize = 4096;
+/// How many of them are looked at to find the one that calls a function.
+const MOST_FAILED: usize = 8;
+
+/// Whether a call that has begun will have an outcome.
+fn will_hold(number: u32, following: &[RawEvent]) -> impl Fn(Option<&Outcome>) -> bool {
+    move |when| {
+        when.is_none() || ending(number, following).is_some_and(|result| holds(when, result))
     }
 }
 

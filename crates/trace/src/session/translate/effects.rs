@@ -197,6 +197,48 @@ impl Translator {
         }
     }
 
+    /// A function begins that a method calls: what the method takes before comes first.
+    pub(super) fn function_begins(&mut self, call: &Call, place: usize, emit: &mut Emit<'_>) {
+        let Some(model) = call.model.clone() else { return };
+        for effect in &model.effects[..place] {
+            match effect {
+                Effect::Acquire { lock, mode, when: None, .. } => {
+                    for lock in self.locks(lock, call) {
+                        self.acquire(lock, *mode, emit);
+                    }
+                }
+                Effect::Receive { channel, within, when: None, .. } => {
+                    self.receive(channel, within.as_ref(), call, emit);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A function ends that a method calls: what it did is part of what the method gives away afterwards.
+    pub(super) fn function_ends(
+        &mut self,
+        call: &Call,
+        place: usize,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
+        emit: &mut Emit<'_>,
+    ) {
+        let Some(model) = call.model.clone() else { return };
+        for effect in &model.effects[place..] {
+            match effect {
+                Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
+                    for lock in self.locks(lock, call) {
+                        self.release(lock, *mode, emit);
+                    }
+                }
+                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
+                    self.send(channel, within.as_ref(), call, emit);
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn acquire(&mut self, lock: LockId, mode: LockMode, emit: &mut Emit<'_>) {
         let held = self.orders.held.entry((emit.thread, lock)).or_default();
         match mode {
@@ -355,8 +397,11 @@ impl Translator {
         channel
     }
 
+    /// A lock of a part of an object, such as a key of a map, is taken for that of the whole: which keys are
+    /// equal is not known.
     fn locks(&mut self, place: &Place, call: &Call) -> SmallVec<[LockId; 1]> {
-        let values = self.values(place, call);
+        let whole = if let Place::Variable { object, .. } = place { object } else { place };
+        let values = self.values(whole, call);
         values.iter().filter(|it| it.is_object()).map(|value| self.lock(value.0)).collect()
     }
 
