@@ -386,9 +386,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
         for (node, line) in leaves {
             let site = self.site(line, operation.clone());
+            let opcode = self.code.instruction(node).map(Instruction::opcode);
+            let returns = *operation == Operation::Task && opcode == Some(Opcode::AReturn);
             let mut probe = Probe::before(&mut self.code, pool, node);
+            if returns {
+                probe.duplicate();
+            }
             push(&mut probe);
-            probe.call(leave, site)?;
+            probe.call(if returns { hooks::TASK_RETURNS } else { leave }, site)?;
         }
         // The first instruction may be jumped to: the hook has to stand in front of its labels, inside of
         // the handler's range, which starts in front of all.

@@ -62,10 +62,12 @@ pub enum Kind {
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
-/// argument, or the calling thread.
+/// argument, the calling thread, or what a task returns.
 pub const OPERAND_ELEMENT: u64 = 0x100;
 /// See [`OPERAND_ELEMENT`].
 pub const OPERAND_THREAD: u64 = 0x200;
+/// See [`OPERAND_ELEMENT`].
+pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.

@@ -14,7 +14,7 @@ use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
 use super::super::chunks::RawEvent;
 use super::super::classes::{argument_count, internal_name};
-use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_THREAD};
+use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
 use super::Translator;
 use crate::{Event, LockId, Operation, SiteId, ThreadId};
@@ -147,7 +147,10 @@ impl Translator {
                     let holds = will_hold(call.number, following);
                     self.function_ends(&call, place, &holds, emit);
                 }
-                self.task_ends(number, Value(second), emit);
+                let operands = std::mem::take(&mut self.in_thread(number).operands);
+                let returned = operands.iter().find(|operand| operand.0 == OPERAND_RETURNED);
+                let returned = returned.map(|operand| Value(operand.1));
+                self.task_ends(number, Value(second), returned, emit);
             }
             _ => {}
         }
