@@ -14,7 +14,7 @@ use crate::{Channel, ChannelId, FieldId, LockId, Operation, ThreadId, Variable, 
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     /// What is in the slots of objects.
-    slots: FxHashMap<Value, SmallVec<[(Box<str>, Values); 1]>>,
+    slots: FxHashMap<Value, Slots>,
     /// Things that exist only in models: places that exist once, and objects without an id.
     statics: FxHashMap<(Box<str>, Box<str>), Value>,
     made: usize,
@@ -37,6 +37,7 @@ pub(super) struct Orders {
 }
 
 pub(super) type Values = SmallVec<[Value; 1]>;
+type Slots = SmallVec<[(Box<str>, Values); 1]>;
 
 /// What a channel is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
