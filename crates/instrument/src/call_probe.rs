@@ -13,8 +13,8 @@ use unsnarl_classfile::edit::{
 use unsnarl_classfile::read::MemberKind;
 use unsnarl_classfile::{FieldType, Instruction, MethodDescriptor, Opcode, VerificationType};
 
-use crate::calls::{Dispatch, MethodName, OperandKind, RecordedCall};
 use crate::hooks::{self, Hook};
+use crate::recorded::{Dispatch, MethodName, OperandKind, RecordedCall};
 use crate::site::SiteNumber;
 
 /// Where the operands of one call are kept.

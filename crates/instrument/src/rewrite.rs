@@ -5,9 +5,9 @@ use unsnarl_classfile::read::ClassFile;
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
-use crate::calls::{Dispatch, MethodName, RecordedCall};
 use crate::method::MethodRewriter;
 use crate::plan::Events;
+use crate::recorded::{Dispatch, MethodName, RecordedCall};
 use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
 
 /// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.

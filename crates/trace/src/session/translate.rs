@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+mod places;
 mod tasks;
 
 use std::collections::hash_map::Entry;
@@ -12,7 +13,7 @@ use unsnarl_entity::PrimaryMap;
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
-use self::effects::Orders;
+use self::places::Orders;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;

@@ -11,7 +11,7 @@ use unsnarl_models::{CONTENTS, Effect, Place, StartKind};
 
 use super::Translator;
 use super::calls::{Call, Emit, Value};
-use super::effects::{Key, Values};
+use super::places::{Key, Values};
 use crate::Operation;
 
 /// A task that was started.
