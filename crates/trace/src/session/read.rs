@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
@@ -19,6 +19,9 @@ use crate::{Event, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
+
+/// The models that come with Unsnarl; they are read once.
+static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin()));
 
 /// Opens the folder of a session.
 ///
@@ -139,7 +142,7 @@ impl Session {
         Self {
             steps: order(&threads).into_iter(),
             delivered: vec![0; threads.len()],
-            translator: Translator::new(descriptions, Arc::new(Models::builtin())),
+            translator: Translator::new(descriptions, Arc::clone(&MODELS)),
             threads,
             problems,
         }
