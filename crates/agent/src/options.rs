@@ -18,7 +18,7 @@ pub(crate) enum OptionsError {
         "the option `{0}` is not one of session=DIR, include=PATTERNS, exclude=PATTERNS and events=KINDS"
     )]
     Unknown(String),
-    #[error("the kind of events `{0}` is not one of fields, arrays and synchronization")]
+    #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
     Kind(String),
     #[error("session=DIR is missing")]
     NoSession,
@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             Some(("exclude", patterns)) => {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.exclude(pattern));
             }
-            Some(("events", kinds)) => plan.events = events(kinds)?,
+            Some(("events", kinds)) => (plan.events, plan.contents) = events(kinds)?,
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
@@ -54,17 +54,20 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn events(kinds: &str) -> Result<Events, OptionsError> {
+/// The events, and whether the contents of library objects are among them.
+fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
     let mut events = Events { fields: false, arrays: false, synchronization: false };
+    let mut contents = false;
     for kind in kinds.split(':').filter(|kind| !kind.is_empty()) {
         match kind {
             "fields" => events.fields = true,
             "arrays" => events.arrays = true,
             "synchronization" => events.synchronization = true,
+            "contents" => contents = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }
     }
-    Ok(events)
+    Ok((events, contents))
 }
 
 #[cfg(test)]
@@ -73,10 +76,12 @@ mod tests {
 
     #[test]
     fn options_are_taken_apart() {
-        let options = parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields").unwrap();
+        let options =
+            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields:contents").unwrap();
         assert_eq!(options.session, PathBuf::from("/tmp/a,b"));
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, arrays: false, synchronization: false };
+        plan.contents = true;
         assert_eq!(options.plan, plan);
     }
 

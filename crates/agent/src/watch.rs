@@ -34,13 +34,13 @@ impl Watch {
     pub(crate) fn new(session: Session, plan: Plan) -> Self {
         Self {
             session,
-            plan,
             numbers: SiteNumbers::default(),
-            calls: Calls::new(Arc::new(Models::builtin())),
+            calls: Calls::new(Arc::new(Models::builtin()), plan.contents),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),
             ready: AtomicBool::new(false),
+            plan,
         }
     }
 

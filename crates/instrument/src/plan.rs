@@ -7,6 +7,9 @@ pub struct Plan {
     exclude: Vec<String>,
     /// The kinds of events.
     pub events: Events,
+    /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
+    /// threads use.
+    pub contents: bool,
 }
 
 /// Kinds of events.
@@ -33,7 +36,7 @@ const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { include: Vec::new(), exclude: Vec::new(), events: Events::ALL }
+        Self { include: Vec::new(), exclude: Vec::new(), events: Events::ALL, contents: false }
     }
 }
 
