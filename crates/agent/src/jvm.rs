@@ -56,7 +56,11 @@ unsafe extern "system" fn Agent_OnLoad(
     // SAFETY: the JVM passes a string that ends with zero, or null.
     let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_string_lossy());
     let Ok(options) = options::parse(text.as_deref().unwrap_or_default()) else { return JNI_OK };
-    let Ok(session) = Session::create(&options.session) else { return JNI_OK };
+    // The agent may be named twice: on the command line and in the environment.
+    if WATCH.get().is_some() {
+        return JNI_OK;
+    }
+    let Ok(session) = Session::create(&options.place, options.limit) else { return JNI_OK };
     let watch = WATCH.get_or_init(|| Watch::new(session, options.plan));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {

@@ -7,31 +7,47 @@ use unsnarl_instrument::{Events, Plan};
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    pub(crate) session: PathBuf,
+    pub(crate) place: Place,
+    /// How many bytes may be used for events that were not read.
+    pub(crate) limit: Option<usize>,
     pub(crate) plan: Plan,
+}
+
+/// Where the session goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Into this folder.
+    Folder(PathBuf),
+    /// Into a folder of its own in this one, which somebody watches.
+    Run(PathBuf),
 }
 
 /// What is wrong with the options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OptionsError {
     #[error(
-        "the option `{0}` is not one of session=DIR, include=PATTERNS, exclude=PATTERNS and events=KINDS"
+        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, include=PATTERNS, exclude=PATTERNS and \
+         events=KINDS"
     )]
     Unknown(String),
     #[error("the kind of events `{0}` is not one of fields, arrays and synchronization")]
     Kind(String),
-    #[error("session=DIR is missing")]
+    #[error("session=DIR or run=DIR is missing")]
     NoSession,
 }
 
 /// Options have commas between them, patterns and kinds of events a colon. A comma in the name of the
 /// folder is written twice.
 pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
-    let mut session = None;
+    let (mut place, mut limit) = (None, None);
     let mut plan = Plan::default();
     for option in split(text) {
         match option.split_once('=') {
-            Some(("session", folder)) if !folder.is_empty() => session = Some(folder.into()),
+            Some(("session", folder)) if !folder.is_empty() => {
+                place = Some(Place::Folder(folder.into()));
+            }
+            Some(("run", folder)) if !folder.is_empty() => place = Some(Place::Run(folder.into())),
+            Some(("limit", bytes)) if bytes.parse::<usize>().is_ok() => limit = bytes.parse().ok(),
             Some(("include", patterns)) => {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.include(pattern));
             }
@@ -42,7 +58,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
-    Ok(Options { session: session.ok_or(OptionsError::NoSession)?, plan })
+    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, plan })
 }
 
 fn split(text: &str) -> Vec<String> {
@@ -74,14 +90,23 @@ mod tests {
     #[test]
     fn options_are_taken_apart() {
         let options = parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields").unwrap();
-        assert_eq!(options.session, PathBuf::from("/tmp/a,b"));
+        assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
+        assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, arrays: false, synchronization: false };
         assert_eq!(options.plan, plan);
     }
 
     #[test]
+    fn a_run_has_a_limit() {
+        let options = parse("run=/tmp/r,limit=4096").unwrap();
+        assert_eq!(options.place, Place::Run("/tmp/r".into()));
+        assert_eq!(options.limit, Some(4096));
+    }
+
+    #[test]
     fn mistakes_are_named() {
+        assert_eq!(parse("run=/a,limit=x"), Err(OptionsError::Unknown("limit=x".into())));
         assert_eq!(parse(""), Err(OptionsError::NoSession));
         assert_eq!(parse("session=/a,x=1"), Err(OptionsError::Unknown("x=1".into())));
         assert_eq!(parse("session=/a,events=x"), Err(OptionsError::Kind("x".into())));

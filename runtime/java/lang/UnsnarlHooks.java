@@ -34,6 +34,7 @@ public final class UnsnarlHooks {
     private static final int THREAD_JOIN = 18;
     private static final int CLASS_INITIALIZED = 19;
     private static final int OBJECT = 20;
+    static final int GOES_ON = 21;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Where the field that the agent injected into Thread lies. */
@@ -197,7 +198,9 @@ public final class UnsnarlHooks {
     /** Called in Thread by the thread itself, behind all that it runs. */
     @Hidden
     public static void threadEnds(Thread thread) {
-        numbered(current(), THREAD_END, 0);
+        UnsnarlThread state = current();
+        numbered(state, THREAD_END, 0);
+        state.leaveChunk();
     }
 
     /** Called in Thread when a join returns, which it does as well when the time is over. */

@@ -1,5 +1,7 @@
 package java.lang;
 
+import jdk.internal.misc.Unsafe;
+
 /** What the agent does for the runtime. */
 final class UnsnarlNative {
     /** How many bytes of a chunk are its header. */
@@ -12,6 +14,11 @@ final class UnsnarlNative {
 
     /** The address of the first event in a new chunk of a thread; 0 if there is no room. */
     static native long chunk(long thread, long sequence, int size);
+
+    /** How many bytes for events a chunk has, which may be more or fewer than were asked for. */
+    static int room(long chunk) {
+        return Unsafe.getUnsafe().getInt(chunk - CHUNK_HEADER + 4) - CHUNK_HEADER;
+    }
 
     /** Writes the name of a thing to the session. */
     static native void describe(int what, long id, String name);

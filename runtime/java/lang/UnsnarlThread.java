@@ -9,6 +9,8 @@ final class UnsnarlThread {
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
     private static final int CACHE = 256;
+    /** Behind the last event of a chunk. */
+    private static final long END_OF_CHUNK = 255;
 
     /** Unique in a run. */
     final long id;
@@ -44,6 +46,7 @@ final class UnsnarlThread {
         if (off) {
             return 0;
         }
+        leaveChunk();
         int size = nextSize;
         long chunk = UnsnarlNative.chunk(id, chunks, size);
         if (chunk == 0) {
@@ -53,13 +56,25 @@ final class UnsnarlThread {
         chunks++;
         nextSize = Math.min(2 * size, LARGEST_CHUNK);
         position = chunk;
-        limit = chunk + size - UnsnarlNative.CHUNK_HEADER;
-        if (!begun) {
+        limit = chunk + UnsnarlNative.room(chunk);
+        if (begun) {
+            // So that whoever reads needs to keep no more than a chunk of a thread.
+            UnsnarlHooks.numbered(this, UnsnarlHooks.GOES_ON, 0);
+        } else {
             begun = true;
             UnsnarlNative.describe(UnsnarlNative.THREAD, id, thread.getName());
             UnsnarlHooks.numbered(this, UnsnarlHooks.THREAD_BEGIN, 0);
         }
         return reserve(bytes);
+    }
+
+    /** Says that nothing more goes into the chunk, so that it can be used again. */
+    void leaveChunk() {
+        if (position < limit) {
+            UNSAFE.putLongRelease(null, position, END_OF_CHUNK);
+        }
+        position = 0;
+        limit = 0;
     }
 
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */

@@ -71,6 +71,11 @@ impl Translator {
         &self.tables
     }
 
+    /// What the tables of the session say, to be added to.
+    pub(super) fn descriptions(&mut self) -> &mut Descriptions {
+        &mut self.descriptions
+    }
+
     /// Appends what an event of the thread with this number is in the model: nothing, one event or two.
     pub(super) fn translate(
         &mut self,
@@ -79,8 +84,11 @@ impl Translator {
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
-        if event.kind == Kind::Object {
-            return;
+        match event.kind {
+            Kind::Object => return self.describe(event.words),
+            Kind::GoesOn => return,
+            Kind::ThreadBegin => self.name(thread),
+            _ => {}
         }
         let thread = self.thread(thread);
         let site = self.site(event.site);
@@ -133,7 +141,7 @@ impl Translator {
                 let channel = self.initializer(class);
                 Operation::Send(channel)
             }
-            Kind::Object => return,
+            Kind::Object | Kind::GoesOn => return,
         };
         push(operation);
     }
@@ -165,18 +173,43 @@ impl Translator {
     }
 
     fn object(&mut self, id: u64) -> ObjectId {
-        let Self { descriptions, tables, objects, .. } = self;
-        *objects.entry(id).or_insert_with(|| {
-            let class = if descriptions.class_names.contains_key(&id) {
-                b"java.lang.Class".to_vec()
-            } else {
-                let class = descriptions.class_of.get(&id);
-                let name = class.and_then(|class| descriptions.class_names.get(class));
-                name.map_or_else(|| b"?".to_vec(), |name| source_type(name))
-            };
-            let class = tables.names.intern(&class);
-            tables.objects.push(Object { class, number: id })
-        })
+        if let Some(&object) = self.objects.get(&id) {
+            return object;
+        }
+        let class = self.class_name(id);
+        let object = self.tables.objects.push(Object { class, number: id });
+        self.objects.insert(id, object);
+        object
+    }
+
+    fn class_name(&mut self, object: u64) -> NameId {
+        let Descriptions { class_names, class_of, .. } = &self.descriptions;
+        let class = match class_of.get(&object).and_then(|class| class_names.get(class)) {
+            Some(name) => source_type(name),
+            None if class_names.contains_key(&object) => b"java.lang.Class".to_vec(),
+            None => b"?".to_vec(),
+        };
+        self.tables.names.intern(&class)
+    }
+
+    /// The class of an object. Another thread may have come to the object before this was told.
+    fn describe(&mut self, [object, class]: [u64; 2]) {
+        self.descriptions.class_of.insert(object, class);
+        if let Some(object) = self.objects.remove(&object) {
+            let number = self.tables.objects[object].number;
+            let class = self.class_name(number);
+            self.tables.objects[object].class = class;
+            self.objects.insert(number, object);
+        }
+    }
+
+    /// The name of a thread, which its starter did not know yet.
+    fn name(&mut self, number: u64) {
+        if let (Some(&thread), Some(name)) =
+            (self.threads.get(&number), self.descriptions.thread_names.get(&number))
+        {
+            self.tables.threads[thread].name = self.tables.names.intern(name);
+        }
     }
 
     fn lock(&mut self, object: u64) -> LockId {
