@@ -1,7 +1,10 @@
 //! The one module that speaks JVMTI and JNI.
 
-use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -13,10 +16,11 @@ use jvmti_bindings::sys::jvmti::{
     JVMTI_EVENT_VM_INIT, JVMTI_VERSION_11, jvmtiCapabilities, jvmtiEnv, jvmtiError,
     jvmtiEventCallbacks, jvmtiInterface_1_,
 };
+use unsnarl_launch::Agent;
 use unsnarl_trace::session::NameRecord;
 use unsnarl_trace::session::format::USUAL_IN_LOG;
 
-use crate::options;
+use crate::options::{self, Place};
 use crate::session::Session;
 use crate::watch::Watch;
 
@@ -61,13 +65,33 @@ unsafe extern "system" fn Agent_OnLoad(
         return JNI_OK;
     }
     let Ok(session) = Session::create(&options.place, options.limit) else { return JNI_OK };
-    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan));
+    let child = match (&options.place, &text) {
+        (Place::Run(_), Some(text)) => own_library()
+            .map(|library| Agent { library, options: text.clone().into_owned().into() }),
+        _ => None,
+    };
+    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan, child));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),
         Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
     }
     JNI_OK
+}
+
+/// The file from which this library was loaded.
+fn own_library() -> Option<PathBuf> {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the address is one of this library, and `info` has room for what is told about it.
+    let info = unsafe {
+        match libc::dladdr(Agent_OnLoad as *const c_void, info.as_mut_ptr()) {
+            0 => return None,
+            _ => info.assume_init(),
+        }
+    };
+    // SAFETY: the name ends with zero and lives as long as the library is loaded.
+    let name = (!info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) })?;
+    Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
 /// Asks for the events that the agent needs.
@@ -301,21 +325,8 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
     name: jstring,
 ) {
     guarded("describe", (), |watch| {
-        if name.is_null() {
-            return;
-        }
-        // SAFETY: the string lives during the call; its characters do until they are released.
-        let bytes = unsafe {
-            let table = jni_functions(jni);
-            let characters = (table.GetStringUTFChars)(jni, name, ptr::null_mut());
-            if characters.is_null() {
-                (table.ExceptionClear)(jni);
-                return;
-            }
-            let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
-            (table.ReleaseStringUTFChars)(jni, name, characters);
-            bytes
-        };
+        // SAFETY: as the JVM calls this function.
+        let Some(bytes) = (unsafe { characters(jni, name) }) else { return };
         let id = id.cast_unsigned();
         watch.session.add_name(&if what == 0 {
             NameRecord::Class(id, bytes)
@@ -323,4 +334,45 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
             NameRecord::Thread(id, bytes)
         });
     });
+}
+
+/// `UnsnarlNative.command`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_command(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    command: jstring,
+) -> jstring {
+    guarded("command", ptr::null_mut(), |watch| {
+        // SAFETY: as the JVM calls this function.
+        let command = unsafe { characters(jni, command) };
+        let changed = command.and_then(|command| watch.command(&command));
+        let Some(changed) = changed.and_then(|changed| CString::new(changed).ok()) else {
+            return ptr::null_mut();
+        };
+        // SAFETY: the bytes end with zero and are modified UTF-8 if the system's names are.
+        unsafe { (jni_functions(jni).NewStringUTF)(jni, changed.as_ptr()) }
+    })
+}
+
+/// The modified UTF-8 of a string; none if there is none.
+///
+/// # Safety
+/// `jni` belongs to the calling thread, and the string lives during the call.
+unsafe fn characters(jni: *mut JNIEnv, string: jstring) -> Option<Vec<u8>> {
+    if string.is_null() {
+        return None;
+    }
+    // SAFETY: as this function asks for; the characters live until they are released.
+    unsafe {
+        let table = jni_functions(jni);
+        let characters = (table.GetStringUTFChars)(jni, string, ptr::null_mut());
+        if characters.is_null() {
+            (table.ExceptionClear)(jni);
+            return None;
+        }
+        let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
+        (table.ReleaseStringUTFChars)(jni, string, characters);
+        Some(bytes)
+    }
 }

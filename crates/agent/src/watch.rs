@@ -1,13 +1,16 @@
 //! What is done with the classes that the JVM loads.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
-    FieldName, Operation, Plan, Site, SiteNumbers, Volatility, rewrite, thread,
+    FieldName, Operation, Plan, Site, SiteNumbers, Volatility, process, rewrite, thread,
 };
+use unsnarl_launch::Agent;
 use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, Found, SiteOperation, SiteRecord,
 };
@@ -19,6 +22,8 @@ use crate::session::Session;
 pub(crate) struct Watch {
     pub(crate) session: Session,
     plan: Plan,
+    /// This agent as JVMs get it that the program starts, if they are to be watched as well.
+    child: Option<Agent>,
     numbers: SiteNumbers,
     classes: RwLock<ClassTable>,
     /// Whether the runtime is there, so that hooks can be called.
@@ -26,10 +31,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(session: Session, plan: Plan) -> Self {
+    pub(crate) fn new(session: Session, plan: Plan, child: Option<Agent>) -> Self {
         Self {
             session,
             plan,
+            child,
             numbers: SiteNumbers::default(),
             classes: RwLock::default(),
             ready: AtomicBool::new(false),
@@ -66,6 +72,7 @@ impl Watch {
             thread::THREAD if ready => thread::hook(bytes).map(Some),
             thread::THREAD => thread::inject(bytes).map(Some),
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
+            process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
             _ if !self.plan.watches(name) => return None,
             _ if !ready => {
                 self.session
@@ -78,6 +85,27 @@ impl Watch {
             self.session.log(&format!("{} stays as it is: {error}", text(name)));
             None
         })
+    }
+
+    /// The command that starts a JVM with this agent; none if it starts none. Its parts have zeros between
+    /// them, as modified UTF-8 writes them.
+    pub(crate) fn command(&self, command: &[u8]) -> Option<Vec<u8>> {
+        const ZERO: &[u8] = b"\xC0\x80";
+        let mut parts = Vec::new();
+        let mut rest = command;
+        while let Some(at) = rest.windows(2).position(|bytes| bytes == ZERO) {
+            parts.push(OsString::from_vec(rest[..at].to_vec()));
+            rest = &rest[at + 2..];
+        }
+        parts.push(OsString::from_vec(rest.to_vec()));
+        let (program, arguments) = parts.split_first()?;
+        let agent = self.child.as_ref().filter(|_| unsnarl_launch::is_java(program))?;
+        let mut changed = program.as_bytes().to_vec();
+        for argument in agent.arguments(arguments) {
+            changed.extend(ZERO);
+            changed.extend(argument.as_bytes());
+        }
+        Some(changed)
     }
 
     fn rewrite(

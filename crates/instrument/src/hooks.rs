@@ -43,3 +43,6 @@ pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
 pub(crate) const THREAD_STARTS: Hook = hook("threadStarts", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_ENDS: Hook = hook("threadEnds", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_JOINED: Hook = hook("threadJoined", "(Ljava/lang/Thread;)V");
+/// In `java.lang.ProcessImpl`.
+pub(crate) const PROCESS_STARTS: Hook =
+    hook("processStarts", "([Ljava/lang/String;)[Ljava/lang/String;");

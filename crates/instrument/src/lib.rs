@@ -15,6 +15,7 @@ mod hooks;
 mod method;
 mod plan;
 mod probe;
+pub mod process;
 mod rewrite;
 mod site;
 pub mod thread;

@@ -212,6 +212,21 @@ public final class UnsnarlHooks {
         }
     }
 
+    /** Called in ProcessImpl: the command that is started instead, which is the same unless it is a JVM. */
+    @Hidden
+    public static String[] processStarts(String[] command) {
+        if (command == null) {
+            return null;
+        }
+        for (String part : command) {
+            if (part == null || part.indexOf('\0') >= 0) {
+                return command;
+            }
+        }
+        String changed = UnsnarlNative.command(String.join("\0", command));
+        return changed == null ? command : changed.split("\0", -1);
+    }
+
     private static UnsnarlThread current() {
         Thread thread = Thread.currentThread();
         UnsnarlThread state = (UnsnarlThread) UNSAFE.getReference(thread, STATE);

@@ -20,6 +20,9 @@ final class UnsnarlNative {
         return Unsafe.getUnsafe().getInt(chunk - CHUNK_HEADER + 4) - CHUNK_HEADER;
     }
 
+    /** The command that starts a JVM with the agent, with zeros between its parts; null for any other. */
+    static native String command(String command);
+
     /** Writes the name of a thing to the session. */
     static native void describe(int what, long id, String name);
 }
