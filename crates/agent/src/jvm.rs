@@ -38,6 +38,8 @@ static WATCH: OnceLock<Watch> = OnceLock::new();
 enum JvmError {
     #[error("the JVM has no JVMTI of version 11")]
     NoJvmti,
+    #[error("{0} is not HotSpot")]
+    NotHotSpot(String),
     #[error("the JVM lacks the function {0}")]
     NoFunction(&'static str),
     #[error("{0} failed with {1}")]
@@ -109,6 +111,12 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     // SAFETY: `env` is the environment that the JVM just made.
     let table = unsafe { functions(env) };
 
+    // Fields in the first classes, and a runtime in java.lang, are known to work nowhere else.
+    // SAFETY: as this function asks for.
+    let name = unsafe { property(env, c"java.vm.name") }?;
+    if !name.contains("OpenJDK") && !name.contains("HotSpot") {
+        return Err(JvmError::NotHotSpot(name));
+    }
     let mut capabilities = jvmtiCapabilities::default();
     capabilities.set_can_generate_all_class_hook_events(true);
     // Needed to give `Thread` a field: it is among the first classes that are loaded.
@@ -135,6 +143,25 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
         check("SetEventNotificationMode", result)?;
     }
     Ok(())
+}
+
+/// A property of the JVM.
+///
+/// # Safety
+/// `env` is an environment of the running JVM.
+unsafe fn property(env: *mut jvmtiEnv, name: &CStr) -> Result<String, JvmError> {
+    let mut value = ptr::null_mut();
+    // SAFETY: as this function asks for; the JVM allocates the value, which ends with zero.
+    unsafe {
+        let get =
+            functions(env).GetSystemProperty.ok_or(JvmError::NoFunction("GetSystemProperty"))?;
+        check("GetSystemProperty", get(env, name.as_ptr(), &raw mut value))?;
+        let text = CStr::from_ptr(value).to_string_lossy().into_owned();
+        if let Some(deallocate) = functions(env).Deallocate {
+            check("Deallocate", deallocate(env, value.cast()))?;
+        }
+        Ok(text)
+    }
 }
 
 /// # Safety

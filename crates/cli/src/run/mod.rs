@@ -40,9 +40,11 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
         None => RunFolder::temporary(arguments.session_dir.as_deref(), buffer)?,
     };
     let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
+    let program = Program::start(&arguments.command, &agent)?;
     let watcher = Watcher::start(folder, &arguments.detect, arguments.no_analysis);
-    let ended = Program::start(&arguments.command, &agent)?.wait()?;
+    let ended = program.wait();
     let watched = watcher.finish();
+    let ended = ended?;
 
     let program = &arguments.command[0];
     if watched.sessions == 0 {
