@@ -133,7 +133,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) session_dir: Option<PathBuf>,
     /// How many megabytes of events may wait to be read, for each JVM, before it is slowed down
-    #[arg(long, value_name = "MB", default_value_t = 512, value_parser = clap::value_parser!(u32).range(4..))]
+    #[arg(long, value_name = "MB", default_value_t = DEFAULT_BUFFER, value_parser = clap::value_parser!(u32).range(4..))]
     pub(crate) buffer: u32,
     /// What the exit status is: what was found, or that of the program
     #[arg(long, value_enum, default_value_t = ExitCodeOf::Findings, value_name = "WHOSE")]
@@ -144,6 +144,27 @@ pub(crate) struct RunArguments {
     /// In which form
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+}
+
+const DEFAULT_BUFFER: u32 = 512;
+
+impl Default for RunArguments {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            detect: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            no_arrays: false,
+            record: None,
+            no_analysis: false,
+            session_dir: None,
+            buffer: DEFAULT_BUFFER,
+            exit_code: ExitCodeOf::Findings,
+            fail_on: FailOn::Warning,
+            format: ReportFormat::Text,
+        }
+    }
 }
 
 /// Whose exit status `unsnarl run` has.
@@ -193,7 +214,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) program: ProgramArguments,
 }
 
-/// Compile the examples that come with unsnarl and check them
+/// Compile the examples that come with unsnarl, check them, and watch them run
 ///
 /// Needs the javac of a JDK. The exit status is 0 when the demonstration could be given, whatever it
 /// found.

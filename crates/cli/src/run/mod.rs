@@ -26,13 +26,29 @@ use crate::dynamic::{self, Analyzed};
 use crate::output::Output;
 
 use folder::RunFolder;
-use program::Program;
+pub(crate) use program::Streams;
+use program::{Ended, Program};
 
 /// How often new JVMs are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let (report, ended) = watch_program(arguments, Streams::Inherited)?;
+    write(&report, arguments, output)?;
+    let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
+    Ok(match arguments.exit_code {
+        ExitCodeOf::Program => ExitStatus::Program(ended.code()),
+        ExitCodeOf::Findings if fails => ExitStatus::Findings,
+        ExitCodeOf::Findings => ExitStatus::Clean,
+    })
+}
+
+/// Runs the program, and reports what was seen.
+pub(crate) fn watch_program(
+    arguments: &RunArguments,
+    streams: Streams,
+) -> anyhow::Result<(Report, Ended)> {
     let started = Instant::now();
     let buffer = u64::from(arguments.buffer) << 20;
     let folder = match &arguments.record {
@@ -40,7 +56,7 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
         None => RunFolder::temporary(arguments.session_dir.as_deref(), buffer)?,
     };
     let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
-    let program = Program::start(&arguments.command, &agent)?;
+    let program = Program::start(&arguments.command, &agent, streams)?;
     let watcher = Watcher::start(folder, &arguments.detect, arguments.no_analysis);
     let ended = program.wait();
     let watched = watcher.finish();
@@ -57,14 +73,7 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
         analyzed.notes.push(format!("the trace is in {}", path.display()));
     }
     let seconds = started.elapsed().as_secs_f64();
-    let report = analyzed.report(watched.failures, seconds);
-    write(&report, arguments, output)?;
-    let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
-    Ok(match arguments.exit_code {
-        ExitCodeOf::Program => ExitStatus::Program(ended.code()),
-        ExitCodeOf::Findings if fails => ExitStatus::Findings,
-        ExitCodeOf::Findings => ExitStatus::Clean,
-    })
+    Ok((analyzed.report(watched.failures, seconds), ended))
 }
 
 fn write(report: &Report, arguments: &RunArguments, output: &mut Output) -> anyhow::Result<()> {

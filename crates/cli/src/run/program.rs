@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,6 +15,15 @@ use unsnarl_launch::{Agent, TOOL_OPTIONS, is_java};
 /// The signals that are the program's and not ours.
 const SIGNALS: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
+/// What the program reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Streams {
+    /// What this process does.
+    Inherited,
+    /// Nothing.
+    None,
+}
+
 /// A program that was started.
 pub(super) struct Program {
     child: Child,
@@ -23,7 +32,11 @@ pub(super) struct Program {
 
 impl Program {
     /// Starts the command with the agent.
-    pub(super) fn start(command: &[OsString], agent: &Agent) -> anyhow::Result<Self> {
+    pub(super) fn start(
+        command: &[OsString],
+        agent: &Agent,
+        streams: Streams,
+    ) -> anyhow::Result<Self> {
         let (program, arguments) = command.split_first().context("there is no command to run")?;
         let mut process = Command::new(program);
         if is_java(program) {
@@ -32,6 +45,9 @@ impl Program {
             let existing = std::env::var_os(TOOL_OPTIONS);
             process.args(arguments);
             process.env(TOOL_OPTIONS, agent.tool_options(existing.as_deref()));
+        }
+        if streams == Streams::None {
+            process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         }
         // Signals that come from now on wait for the child to be there.
         let mut signals =
@@ -67,7 +83,7 @@ fn pass_on(origin: &Origin, child: u32) {
 }
 
 /// How a program ended.
-pub(super) struct Ended(ExitStatus);
+pub(crate) struct Ended(ExitStatus);
 
 impl Ended {
     /// Its exit status as a shell tells it.
