@@ -128,6 +128,12 @@ impl Analyzed {
         if more > 0 {
             self.notes.push(format!("{path}: {more} more such places were skipped"));
         }
+        let lost = problems.lost();
+        self.notes.extend(lost.iter().map(|what| format!("{path}: not recorded: {what}")));
+        let more = problems.lost_count() - lost.len() as u64;
+        if more > 0 {
+            self.notes.push(format!("{path}: {more} more such things were not recorded"));
+        }
     }
 
     /// The report of all of it.

@@ -92,7 +92,8 @@ impl Recording {
             }
             events.extend_from_slice(&batch);
         }
-        let problems = session.problems().first().iter().map(ToString::to_string).collect();
+        let problems = session.problems().first().iter().map(ToString::to_string);
+        let problems = problems.chain(session.problems().lost().iter().cloned()).collect();
         Self { events, problems, session }
     }
 

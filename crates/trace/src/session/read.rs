@@ -240,14 +240,8 @@ impl Source for Session {
 /// What the log tells besides the usual was not recorded.
 fn lost(log: &[u8], problems: &mut Problems) {
     let log = String::from_utf8_lossy(log);
-    for (index, line) in log.lines().enumerate() {
-        if !USUAL_IN_LOG.contains(&line) {
-            problems.add(|| Problem {
-                place: format!("{LOG_FILE}, line {}", index + 1),
-                expected: "that everything could be recorded",
-                found: line.to_owned(),
-            });
-        }
+    for line in log.lines().filter(|line| !USUAL_IN_LOG.contains(line)) {
+        problems.add_lost(line);
     }
 }
 
@@ -401,7 +395,8 @@ mod tests {
         fs::write(folder.path().join(LOG_FILE), "loaded\nrecording\nthe disk is full\n").unwrap();
         let mut session = open(folder.path()).unwrap();
         assert_eq!(all(&mut session).len(), 2);
-        assert_eq!(session.problems().count(), 4, "{:?}", session.problems());
+        assert_eq!(session.problems().count(), 3, "{:?}", session.problems());
+        assert_eq!(session.problems().lost(), ["the disk is full"]);
     }
 
     /// A session is read while it is written, word by word; the order is that of the whole.
