@@ -21,6 +21,8 @@ use crate::{Event, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
+/// From so many threads on they are looked at together.
+const MANY_THREADS: usize = 64;
 /// How long the reader of a growing session waits until it looks again: first, and at most.
 const SHORTEST_WAIT: Duration = Duration::from_micros(100);
 const LONGEST_WAIT: Duration = Duration::from_millis(10);
@@ -58,7 +60,7 @@ pub struct Session {
     by_thread: FxHashMap<u64, usize>,
     /// The next number of every stream that has one in memory.
     ready: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The streams that have none; the last that were active are at the end.
+    /// The streams that have none and may get some; the last that were active are at the end.
     waiting: Vec<usize>,
     /// All numbers below were delivered.
     expected: u64,
@@ -151,23 +153,31 @@ impl Session {
         tables.chunks(storage, problems, |place, problems| {
             let stream = *by_thread.entry(place.thread).or_insert_with(|| {
                 streams.push(Stream::new(place.thread));
-                waiting.push(streams.len() - 1);
                 streams.len() - 1
             });
+            if streams[stream].is_done() {
+                waiting.push(stream);
+            }
             streams[stream].add(place, problems);
         });
+        // With many threads one look at all of them is worth more than many that end early.
+        let ends_early = !storage.is_growing() || waiting.len() < MANY_THREADS;
+        let mut found = false;
         for position in (0..waiting.len()).rev() {
             let stream = waiting[position];
             self.has_new_events |= streams[stream].fill(storage, problems);
             if let Some(number) = streams[stream].next_number() {
-                waiting.remove(position);
+                waiting.swap_remove(position);
                 ready.push(Reverse((number, stream)));
-                if number <= self.expected {
-                    return true;
+                found |= number <= self.expected;
+                if found && ends_early {
+                    break;
                 }
+            } else if streams[stream].is_done() {
+                waiting.swap_remove(position);
             }
         }
-        false
+        found
     }
 
     /// Waits for a growing session. Whether there may be more.

@@ -1,5 +1,6 @@
 //! Where the files of a session are: in a folder, or in memory.
 
+use std::collections::hash_map::Entry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -82,6 +83,7 @@ impl Storage {
         Ok(Self::Growing(Growing {
             mark: File::open(&mark).map_err(open_error)?,
             folder: folder.to_owned(),
+            tables: FxHashMap::default(),
             arenas: FxHashMap::default(),
             returned,
             backlog: Vec::new(),
@@ -89,10 +91,15 @@ impl Storage {
     }
 
     /// Appends what a table has from `from` on. A table that is not there is empty.
-    pub(super) fn table(&self, name: &str, from: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    pub(super) fn table(
+        &mut self,
+        name: &'static str,
+        from: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
         let folder = match self {
             Self::Finished(folder) => folder,
-            Self::Growing(growing) => &growing.folder,
+            Self::Growing(growing) => return growing.table(name, from, out),
             Self::Memory(files) => {
                 let table = match name {
                     CHUNKS_FILE => &files.chunks,
@@ -180,6 +187,7 @@ impl Storage {
 pub(super) struct Growing {
     folder: PathBuf,
     mark: File,
+    tables: FxHashMap<&'static str, File>,
     arenas: FxHashMap<u32, Arc<SharedWords>>,
     returned: Option<ReturnedChunks>,
     /// Chunks for which there was no room in `returned`.
@@ -187,6 +195,28 @@ pub(super) struct Growing {
 }
 
 impl Growing {
+    /// Tables are there before the mark, and stay open: they are looked at often.
+    fn table(&mut self, name: &'static str, from: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        let file = match self.tables.entry(name) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(File::open(self.folder.join(name))?),
+        };
+        let mut at = from;
+        let mut block = [0; 4096];
+        loop {
+            match file.read_at(&mut block, at)? {
+                0 => return Ok(()),
+                read => {
+                    out.extend(&block[..read]);
+                    at += read as u64;
+                    if read < block.len() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
     fn arena(&mut self, number: u32) -> io::Result<Arc<SharedWords>> {
         if let Some(arena) = self.arenas.get(&number) {
             return Ok(Arc::clone(arena));

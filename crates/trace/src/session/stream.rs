@@ -52,6 +52,11 @@ impl Stream {
         self.chunks.push_back(place);
     }
 
+    /// Whether nothing more will come, unless the thread gets a further chunk.
+    pub(super) fn is_done(&self) -> bool {
+        self.current.is_none() && self.chunks.is_empty() && self.taken == self.events.len()
+    }
+
     /// The number of the next numbered event in memory.
     pub(super) fn next_number(&mut self) -> Option<u64> {
         while let Some(event) = self.events.get(self.scanned) {

@@ -23,7 +23,7 @@ impl Tail {
         Self { file, read: 0, rest: Vec::new(), records: 0 }
     }
 
-    fn poll(&mut self, storage: &Storage, problems: &mut Problems) {
+    fn poll(&mut self, storage: &mut Storage, problems: &mut Problems) {
         let before = self.rest.len();
         if let Err(error) = storage.table(self.file, self.read, &mut self.rest) {
             problems.add(|| Problem {
@@ -37,7 +37,7 @@ impl Tail {
 
     fn lines<T>(
         &mut self,
-        storage: &Storage,
+        storage: &mut Storage,
         parse: impl Fn(&[u8]) -> Option<T>,
         problems: &mut Problems,
         mut add: impl FnMut(T),
@@ -84,7 +84,7 @@ impl TableReader {
     /// Chunks that were given to threads since the last time.
     pub(super) fn chunks(
         &mut self,
-        storage: &Storage,
+        storage: &mut Storage,
         problems: &mut Problems,
         mut add: impl FnMut(ChunkPlace, &mut Problems),
     ) {
@@ -109,7 +109,7 @@ impl TableReader {
     /// What was described since the last time.
     pub(super) fn descriptions(
         &mut self,
-        storage: &Storage,
+        storage: &mut Storage,
         descriptions: &mut Descriptions,
         problems: &mut Problems,
     ) {
