@@ -12,6 +12,8 @@
 use unsnarl_entity::{EntityId, SecondaryMap, entity_id};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId};
 
+use crate::vector_clock::VectorClock;
+
 entity_id! {
     /// A place in vector clocks.
     pub(crate) struct SlotId("slot");
@@ -51,38 +53,17 @@ impl Epoch {
     }
 }
 
-/// For every slot, the time up to which its steps are known. Nothing is known at time 0.
-#[derive(Clone, Debug, Default)]
-struct VectorClock {
-    times: Vec<u64>,
-}
-
 impl VectorClock {
     /// Whether a step at this epoch is known.
     #[inline]
     fn knows(&self, epoch: Epoch) -> bool {
-        epoch.time() <= self.times.get(epoch.slot().index()).copied().unwrap_or(0)
+        epoch.time() <= self.time(epoch.slot().index())
     }
 
     /// Takes over one epoch and what comes before it in its slot.
     #[inline]
-    fn add(&mut self, epoch: Epoch) {
-        let index = epoch.slot().index();
-        if index >= self.times.len() {
-            self.times.resize(index + 1, 0);
-        }
-        self.times[index] = self.times[index].max(epoch.time());
-    }
-
-    /// Takes over all that `other` knows.
-    #[inline]
-    fn join(&mut self, other: &Self) {
-        if other.times.len() > self.times.len() {
-            self.times.resize(other.times.len(), 0);
-        }
-        for (own, &others) in self.times.iter_mut().zip(&other.times) {
-            *own = (*own).max(others);
-        }
+    fn add_epoch(&mut self, epoch: Epoch) {
+        self.add(epoch.slot().index(), epoch.time());
     }
 }
 
@@ -128,14 +109,14 @@ impl ThreadClock {
     /// Takes over all that another thread knows.
     fn join(&mut self, other: &Self) {
         self.known.join(&other.known);
-        self.known.add(other.now);
+        self.known.add_epoch(other.now);
     }
 
     /// Lets others know all that this thread knows; what it does from now on is later.
     #[inline]
     fn publish(&mut self, to: &mut VectorClock) {
         to.join(&self.known);
-        to.add(self.now);
+        to.add_epoch(self.now);
         self.now = self.now.next();
     }
 }
@@ -246,7 +227,7 @@ impl Clocks {
     #[cold]
     fn give_slot(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread];
-        clock.known.add(clock.now);
+        clock.known.add_epoch(clock.now);
         clock.now = self.slots.first_epoch(thread, &clock.known);
         clock.has_ended = false;
     }
