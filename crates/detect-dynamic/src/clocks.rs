@@ -51,6 +51,11 @@ impl Epoch {
     fn next(self) -> Self {
         Self(self.0 + 1)
     }
+
+    /// The one before, of a slot that has one.
+    fn previous(self) -> Self {
+        Self(self.0 - 1)
+    }
 }
 
 impl VectorClock {
@@ -85,11 +90,13 @@ pub(crate) struct ThreadClock {
     has_ended: bool,
     /// What it knows of other slots.
     known: VectorClock,
+    /// Whether it may know more than when it last published.
+    has_news: bool,
 }
 
 impl Default for ThreadClock {
     fn default() -> Self {
-        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default() }
+        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default(), has_news: true }
     }
 }
 
@@ -106,10 +113,20 @@ impl ThreadClock {
         epoch.slot() == self.now.slot() || self.known.knows(epoch)
     }
 
-    /// Takes over all that another thread knows.
+    /// Takes over all that another thread knows. Who knows what that thread last published, and it has
+    /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
-        self.known.join(&other.known);
+        if other.has_news || !self.knows(other.now.previous()) {
+            self.learn(&other.known);
+        }
         self.known.add_epoch(other.now);
+        self.has_news = true;
+    }
+
+    #[inline]
+    fn learn(&mut self, published: &VectorClock) {
+        self.known.join(published);
+        self.has_news = true;
     }
 
     /// Lets others know all that this thread knows; what it does from now on is later.
@@ -118,6 +135,7 @@ impl ThreadClock {
         to.join(&self.known);
         to.add_epoch(self.now);
         self.now = self.now.next();
+        self.has_news = false;
     }
 }
 
@@ -187,16 +205,16 @@ impl Clocks {
         let thread = event.thread;
         match event.operation {
             Operation::Acquire(lock) | Operation::Wake(lock) => {
-                let known = &mut self.threads[thread].known;
-                known.join(&self.locks[lock].exclusive);
-                known.join(&self.locks[lock].shared);
+                let clock = &mut self.threads[thread];
+                clock.learn(&self.locks[lock].exclusive);
+                clock.learn(&self.locks[lock].shared);
             }
             Operation::Release(lock) | Operation::Wait(lock) => {
                 self.of(thread);
                 self.threads[thread].publish(&mut self.locks[lock].exclusive);
             }
             Operation::AcquireShared(lock) => {
-                self.threads[thread].known.join(&self.locks[lock].exclusive);
+                self.threads[thread].learn(&self.locks[lock].exclusive);
             }
             Operation::ReleaseShared(lock) => {
                 self.of(thread);
@@ -207,7 +225,7 @@ impl Clocks {
                 self.threads[thread].publish(&mut self.channels[channel]);
             }
             Operation::Receive(channel) => {
-                self.threads[thread].known.join(&self.channels[channel]);
+                self.threads[thread].learn(&self.channels[channel]);
             }
             Operation::Fork(child) => self.fork(thread, child),
             Operation::Join(child) => self.join(thread, child),
@@ -228,6 +246,7 @@ impl Clocks {
     fn give_slot(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread];
         clock.known.add_epoch(clock.now);
+        clock.has_news = true;
         clock.now = self.slots.first_epoch(thread, &clock.known);
         clock.has_ended = false;
     }
@@ -238,7 +257,7 @@ impl Clocks {
         }
         let mut published = VectorClock::default();
         self.of(thread).publish(&mut published);
-        self.threads[child].known.join(&published);
+        self.threads[child].learn(&published);
         self.of(child);
     }
 
