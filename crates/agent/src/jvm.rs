@@ -9,7 +9,8 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use jvmti_bindings::sys::jni::{
-    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jclass, jint, jlong, jobject, jstring, jthread,
+    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jboolean, jbyteArray, jclass, jint, jlong,
+    jobject, jstring, jthread,
 };
 use jvmti_bindings::sys::jvmti::{
     JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH,
@@ -245,8 +246,15 @@ unsafe fn start_runtime(
         transform_again(jvmti, jni, c"java/lang/Thread")?;
         // There are no virtual threads before release 21.
         match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
-            Ok(()) | Err(JvmError::Exception(_)) => Ok(()),
-            failed => failed,
+            Ok(()) | Err(JvmError::Exception(_)) => {}
+            failed => return failed,
+        }
+        match watch.definer().map(CString::new) {
+            Some(Ok(name)) => transform_again(jvmti, jni, &name),
+            _ => {
+                watch.session.log("lambda expressions are not recorded: nobody defines them");
+                Ok(())
+            }
         }
     }
 }
@@ -261,7 +269,7 @@ unsafe fn transform_again(
     // SAFETY: as this function asks for; the class lives during the call.
     unsafe {
         let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
-        check_exception(jni, "finding a class of threads")?;
+        check_exception(jni, "finding a class of the JDK")?;
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
@@ -355,10 +363,10 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
         // SAFETY: as the JVM calls this function.
         let Some(bytes) = (unsafe { characters(jni, name) }) else { return };
         let id = id.cast_unsigned();
-        watch.session.add_name(&if what == 0 {
-            NameRecord::Class(id, bytes)
-        } else {
-            NameRecord::Thread(id, bytes)
+        watch.session.add_name(&match what {
+            0 => NameRecord::Class(id, bytes),
+            1 => NameRecord::Thread(id, bytes),
+            _ => NameRecord::Text(id, bytes),
         });
     });
 }
@@ -379,6 +387,52 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_command(
         };
         // SAFETY: the bytes end with zero and are modified UTF-8 if the system's names are.
         unsafe { (jni_functions(jni).NewStringUTF)(jni, changed.as_ptr()) }
+    })
+}
+
+/// `UnsnarlNative.models`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_models(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    method: jint,
+    name: jstring,
+) -> jboolean {
+    guarded("models", 0, |watch| {
+        // SAFETY: as the JVM calls this function.
+        let name = unsafe { characters(jni, name) };
+        name.is_some_and(|name| watch.models(method.cast_unsigned(), &name)).into()
+    })
+}
+
+/// `UnsnarlNative.hidden`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_hidden(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    bytes: jbyteArray,
+) -> jbyteArray {
+    guarded("hidden", ptr::null_mut(), |watch| {
+        // SAFETY: as the JVM calls this function; the array is as long as it says.
+        let file = unsafe {
+            let table = jni_functions(jni);
+            let length = (table.GetArrayLength)(jni, bytes);
+            let mut file = vec![0_u8; length.unsigned_abs() as usize];
+            (table.GetByteArrayRegion)(jni, bytes, 0, length, file.as_mut_ptr().cast());
+            file
+        };
+        let Some(rewritten) = watch.class(&file, false) else { return ptr::null_mut() };
+        // SAFETY: the new array is as long as the bytes that are copied into it.
+        unsafe {
+            let table = jni_functions(jni);
+            let length = rewritten.len() as jint;
+            let array = (table.NewByteArray)(jni, length);
+            if !array.is_null() {
+                (table.SetByteArrayRegion)(jni, array, 0, length, rewritten.as_ptr().cast());
+            }
+            let _ = check_exception(jni, "a hidden class");
+            array
+        }
     })
 }
 

@@ -3,14 +3,16 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
-    FieldName, Operation, Plan, Site, SiteNumbers, Volatility, process, rewrite, thread,
+    Calls, Dispatch, FieldName, MethodName, MethodNumber, Operation, Plan, RecordedCall, Site,
+    SiteNumbers, Surroundings, Volatility, hidden, process, rewrite, thread,
 };
 use unsnarl_launch::Agent;
+use unsnarl_models::Models;
 use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, Found, SiteOperation, SiteRecord,
 };
@@ -25,7 +27,9 @@ pub(crate) struct Watch {
     /// This agent as JVMs get it that the program starts, if they are to be watched as well.
     child: Option<Agent>,
     numbers: SiteNumbers,
+    calls: Calls,
     classes: RwLock<ClassTable>,
+    definer: OnceLock<Vec<u8>>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
@@ -37,7 +41,9 @@ impl Watch {
             plan,
             child,
             numbers: SiteNumbers::default(),
+            calls: Calls::new(Arc::new(Models::builtin())),
             classes: RwLock::default(),
+            definer: OnceLock::new(),
             ready: AtomicBool::new(false),
         }
     }
@@ -65,6 +71,10 @@ impl Watch {
         let name = class.name();
         if !again {
             self.remember(&class);
+            if hidden::is_definer(&class) {
+                // There is one in a JVM.
+                let _ = self.definer.set(name.to_vec());
+            }
         }
         let ready = self.ready.load(Ordering::Acquire);
         let result = match name {
@@ -73,7 +83,8 @@ impl Watch {
             thread::THREAD => thread::inject(bytes).map(Some),
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
             process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
-            _ if !self.plan.watches(name) => return None,
+            _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
+            _ if !self.watches(name) => return None,
             _ if !ready => {
                 self.session
                     .log(&format!("{} was loaded too early and stays as it is", text(name)));
@@ -113,8 +124,7 @@ impl Watch {
         class: &ClassFile<'_>,
         bytes: &[u8],
     ) -> Result<Option<Vec<u8>>, unsnarl_instrument::RewriteError> {
-        let volatility = |field: &FieldName| self.volatility(field);
-        let Some(rewritten) = rewrite(bytes, &self.plan, &self.numbers, &volatility)? else {
+        let Some(rewritten) = rewrite(bytes, &self.plan, &self.numbers, self)? else {
             return Ok(None);
         };
         for note in &rewritten.notes {
@@ -130,27 +140,99 @@ impl Watch {
 
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
     fn remember(&self, class: &ClassFile<'_>) {
+        let is_watched = self.watches(class.name());
+        let methods = class.methods.iter().filter(|method| {
+            let (name, descriptor) = (class.member_name(method), class.member_descriptor(method));
+            is_watched && method.access & flags::ABSTRACT == 0 && self.calls.knows(name, descriptor)
+        });
+        let methods = methods
+            .map(|it| (class.member_name(it).to_vec(), class.member_descriptor(it).to_vec()))
+            .collect();
         let fields = class.fields.iter().map(|field| FieldRecord {
             name: class.member_name(field).to_vec(),
             descriptor: class.member_descriptor(field).to_vec(),
             volatile: field.access & flags::VOLATILE != 0,
+            is_static: field.access & flags::STATIC != 0,
         });
         let record = ClassRecord {
             name: class.name().to_vec(),
             superclass: class.super_name().unwrap_or_default().to_vec(),
+            interfaces: class.interface_names().map(<[u8]>::to_vec).collect(),
+            methods,
             fields: fields.collect(),
         };
         self.session.add_class(&record);
         self.classes.write().unwrap_or_else(PoisonError::into_inner).add(&record);
     }
 
+    /// The internal name of the class that defines hidden classes.
+    pub(crate) fn definer(&self) -> Option<&[u8]> {
+        self.definer.get().map(Vec::as_slice)
+    }
+
+    /// A lambda expression belongs to the class that has it.
+    fn watches(&self, class: &[u8]) -> bool {
+        const LAMBDA: &[u8] = b"$$Lambda";
+        let host = class.windows(LAMBDA.len()).position(|part| part == LAMBDA);
+        self.plan.watches(&class[..host.unwrap_or(class.len())])
+    }
+
+    /// Whether calls of a method are recorded on objects of a class, which `Class.getName` names.
+    pub(crate) fn models(&self, method: u32, class: &[u8]) -> bool {
+        let Some((name, descriptor)) = self.calls.method(MethodNumber(method)) else {
+            return false;
+        };
+        let class = session::internal_name(class);
+        let classes = self.classes();
+        let model = classes.model(self.calls.models(), &class, &name, &descriptor);
+        model.is_some_and(|model| self.calls.is_recorded(model, &name, &descriptor))
+    }
+
+    fn classes(&self) -> RwLockReadGuard<'_, ClassTable> {
+        self.classes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Surroundings for Watch {
     fn volatility(&self, field: &FieldName) -> Volatility {
-        let classes = self.classes.read().unwrap_or_else(PoisonError::into_inner);
-        match classes.find(&field.class, &field.name, &field.descriptor) {
+        match self.classes().find(&field.class, &field.name, &field.descriptor) {
             Found::Field(found) if found.volatile => Volatility::Volatile,
             Found::Field(_) | Found::Nowhere => Volatility::Plain,
             Found::Unknown => Volatility::Unknown,
         }
+    }
+
+    fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
+        let MethodName { class, name, descriptor } = method;
+        if !self.calls.knows(name, descriptor) {
+            return None;
+        }
+        let classes = self.classes();
+        let models = self.calls.models();
+        if dispatch != Dispatch::Virtual {
+            let model = classes.model(models, class, name, descriptor)?;
+            // No class inherits a constructor.
+            let speaks = name != b"<init>" || model == class;
+            return speaks.then(|| self.calls.known_call(model, method)).flatten();
+        }
+        let (above, all_known) = classes.ancestors(class);
+        let is_of_program = self.watches(class);
+        self.calls.virtual_call(method, |model| {
+            // A class of the program has nothing modelled below it but what it implements itself.
+            let (above_model, all_of_model) = classes.ancestors(model);
+            let below = || !is_of_program && (above_model.contains(&&class[..]) || !all_of_model);
+            above.contains(&model) || !all_known || below()
+        })
+    }
+
+    /// What has nothing above it but `Object` cannot be handed over as a task.
+    fn is_task(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        if !self.calls.is_task(name, descriptor) {
+            return false;
+        }
+        let classes = self.classes();
+        let (above, all_known) = classes.ancestors(class);
+        above.len() > 2 || !all_known
     }
 }
 
@@ -169,6 +251,17 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         Operation::Element => SiteOperation::Element,
         Operation::Monitor => SiteOperation::Monitor,
         Operation::ClassInitialized => SiteOperation::ClassInitialized,
+        Operation::Call(method, dispatch) => SiteOperation::Call {
+            class: method.class,
+            name: method.name,
+            descriptor: method.descriptor,
+            dispatch: match dispatch {
+                Dispatch::Static => session::Dispatch::Static,
+                Dispatch::Special => session::Dispatch::Special,
+                Dispatch::Virtual => session::Dispatch::Virtual,
+            },
+        },
+        Operation::Task => SiteOperation::Task,
     };
     SiteRecord {
         number: site.number.0,

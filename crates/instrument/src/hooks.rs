@@ -1,17 +1,26 @@
-//! The methods of the runtime that probes call. `runtime/java/lang/UnsnarlHooks.java` has them.
+//! The methods of the runtime that probes call. `runtime/java/lang/UnsnarlHooks.java` and `UnsnarlCalls.java`
+//! have them.
 
 /// The class that has the hooks. It lies in `java.base`, so that every class can reach it.
-pub(crate) const CLASS: &str = "java/lang/UnsnarlHooks";
+const CLASS: &str = "java/lang/UnsnarlHooks";
 
-/// A static method of [`CLASS`].
+/// The class that has the hooks for calls of library methods and for tasks.
+const CALLS: &str = "java/lang/UnsnarlCalls";
+
+/// A static method of [`CLASS`] or [`CALLS`].
 #[derive(Clone, Copy)]
 pub(crate) struct Hook {
+    pub(crate) class: &'static str,
     pub(crate) name: &'static str,
     pub(crate) descriptor: &'static str,
 }
 
 const fn hook(name: &'static str, descriptor: &'static str) -> Hook {
-    Hook { name, descriptor }
+    Hook { class: CLASS, name, descriptor }
+}
+
+const fn of_calls(name: &'static str, descriptor: &'static str) -> Hook {
+    Hook { class: CALLS, name, descriptor }
 }
 
 /// Before an access to a field of an object that is not volatile.
@@ -46,3 +55,25 @@ pub(crate) const THREAD_JOINED: Hook = hook("threadJoined", "(Ljava/lang/Thread;
 /// In `java.lang.ProcessImpl`.
 pub(crate) const PROCESS_STARTS: Hook =
     hook("processStarts", "([Ljava/lang/String;)[Ljava/lang/String;");
+
+/// In [`CALLS`]: whether a call is recorded, by the class of its receiver.
+pub(crate) const CONSIDERS: Hook = of_calls("considers", "(Ljava/lang/Object;I)I");
+/// What a call that is recorded is about.
+pub(crate) const REFERENCE: Hook = of_calls("reference", "(Ljava/lang/Object;II)V");
+pub(crate) const ELEMENTS: Hook = of_calls("elements", "(Ljava/lang/Object;II)V");
+pub(crate) const TEXT: Hook = of_calls("text", "(Ljava/lang/Object;II)V");
+pub(crate) const INT: Hook = of_calls("number", "(III)V");
+pub(crate) const LONG: Hook = of_calls("number", "(JII)V");
+pub(crate) const CALLING_THREAD: Hook = of_calls("thread", "(I)V");
+/// Before a call, which gets a number.
+pub(crate) const CALL_BEGINS: Hook = of_calls("begins", "(Ljava/lang/Object;II)I");
+/// Behind a call that returned, with what it returned.
+pub(crate) const CALL_ENDS: Hook = of_calls("ends", "(I)V");
+pub(crate) const CALL_ENDS_REFERENCE: Hook = of_calls("ends", "(Ljava/lang/Object;I)V");
+pub(crate) const CALL_ENDS_INT: Hook = of_calls("ends", "(II)V");
+pub(crate) const CALL_ENDS_LONG: Hook = of_calls("ends", "(JI)V");
+/// At the beginning and the end of a method that may be a task.
+pub(crate) const TASK_BEGINS: Hook = of_calls("taskBegins", "(Ljava/lang/Object;I)V");
+pub(crate) const TASK_ENDS: Hook = of_calls("taskEnds", "(Ljava/lang/Object;I)V");
+/// Where the bytes of a hidden class become a class.
+pub(crate) const HIDDEN_CLASS: Hook = of_calls("hidden", "([B)[B");

@@ -1,9 +1,10 @@
 //! From a plan to the rewritten bytes of one class.
 //!
 //! [`rewrite`] puts calls of the runtime's hooks around what a class of the program does to fields,
-//! arrays and monitors; [`thread::inject`] and [`thread::hook`] do what `java.lang.Thread` needs. Probes
-//! are straight-line code: they leave the stack as it was and use no local variables, so no frame is
-//! computed but that of the handler around a synchronized method.
+//! arrays and monitors, and around its calls of library methods that order threads, which [`Calls`] knows
+//! from the models; [`thread::inject`] and [`thread::hook`] do what `java.lang.Thread` needs. Probes
+//! are straight-line code: they leave the stack as it was, and the local variables of the method too, so no
+//! frame is computed but that of the handler around a synchronized method or a task.
 //!
 //! What is not reported: a write to a field of the class itself before a constructor has called another
 //! one, because an object that is not initialized cannot be passed to a hook; and an element that a
@@ -11,6 +12,9 @@
 //!
 //! This crate knows nothing of the JVM's interfaces.
 
+mod call_probe;
+mod calls;
+pub mod hidden;
 mod hooks;
 mod method;
 mod plan;
@@ -20,6 +24,7 @@ mod rewrite;
 mod site;
 pub mod thread;
 
+pub use calls::{Calls, Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
 pub use plan::{Events, Plan};
-pub use rewrite::{RewriteError, Rewritten, rewrite};
+pub use rewrite::{RewriteError, Rewritten, Surroundings, rewrite};
 pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

@@ -6,12 +6,16 @@ use unsnarl_classfile::edit::{
     ClassEditor, CodeEditor, CodeError, Handler, LabelId, NodeId, PoolEditor,
 };
 use unsnarl_classfile::read::{ClassFile, Member};
-use unsnarl_classfile::{FieldType, Instruction, Opcode, ReadError, VerificationType, flags};
+use unsnarl_classfile::{
+    ConstantIndex, FieldType, Instruction, Opcode, ReadError, VerificationType, flags,
+};
 
+use crate::call_probe::CallProbe;
+use crate::calls::{Dispatch, MethodName};
 use crate::hooks::{self, Hook};
 use crate::plan::Events;
 use crate::probe::{EXTRA_STACK, Probe};
-use crate::rewrite::{can_load_classes, declared_volatility};
+use crate::rewrite::{Surroundings, can_load_classes, declared_volatility, is_captured};
 use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
 
 /// A method while probes are put into it.
@@ -26,7 +30,9 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     pub(crate) remarks: Vec<String>,
     events: Events,
     numbers: &'c SiteNumbers,
-    volatility: &'c dyn Fn(&FieldName) -> Volatility,
+    surroundings: &'c dyn Surroundings,
+    /// The local variables above those of the method are for probes.
+    first_local: u16,
     /// The instructions of the file with their lines, in order.
     instructions: Vec<(NodeId, Option<u16>)>,
 }
@@ -38,11 +44,12 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         code: CodeEditor,
         events: Events,
         numbers: &'c SiteNumbers,
-        volatility: &'c dyn Fn(&FieldName) -> Volatility,
+        surroundings: &'c dyn Surroundings,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
         let instructions = nodes.zip(lines).collect();
+        let first_local = code.max_locals;
         Ok(Self {
             class,
             member,
@@ -51,7 +58,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             remarks: Vec::new(),
             events,
             numbers,
-            volatility,
+            surroundings,
+            first_local,
             instructions,
         })
     }
@@ -69,12 +77,18 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             self.instruction(node, line, &instruction, super_call.is_some(), pool)?;
         }
         if self.events.synchronization {
-            let first_line = instructions.first().and_then(|&(_, line)| line);
+            let name = self.class.member_name(self.member);
             if self.member.access & flags::SYNCHRONIZED != 0 {
-                self.synchronized_method(&instructions, first_line, pool)?;
+                self.synchronized_method(&instructions, pool)?;
             }
-            if self.class.member_name(self.member) == b"<clinit>" {
+            if name == b"<clinit>" {
                 self.class_initializer(&instructions, pool)?;
+            }
+            let descriptor = self.class.member_descriptor(self.member);
+            if self.member.access & flags::STATIC == 0
+                && self.surroundings.is_task(self.class.name(), name, descriptor)
+            {
+                self.task(&instructions, pool)?;
             }
         }
         if !self.sites.is_empty() {
@@ -123,19 +137,46 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
                 self.monitor_exit(node, line, pool)?;
             }
-            Instruction::Invoke { opcode: InvokeVirtual, method }
-                if self.events.synchronization =>
-            {
-                let hook =
-                    pool.member(method).and_then(|member| wait(member.name, member.descriptor));
-                if let Some(hook) = hook {
-                    let site = self.site(line, Operation::Monitor);
-                    Probe::before(&mut self.code, pool, node).call(hook, site)?;
-                    self.code.remove(node);
-                }
+            Instruction::Invoke { opcode, method } if self.events.synchronization => {
+                self.call(node, line, opcode, method, pool)?;
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        opcode: Opcode,
+        method: ConstantIndex,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let Some(member) = pool.member(method) else { return Ok(()) };
+        let hook = wait(member.name, member.descriptor);
+        if let (Some(hook), Opcode::InvokeVirtual) = (hook, opcode) {
+            let site = self.site(line, Operation::Monitor);
+            Probe::before(&mut self.code, pool, node).call(hook, site)?;
+            self.code.remove(node);
+            return Ok(());
+        }
+        let method = MethodName {
+            class: member.class.to_vec(),
+            name: member.name.to_vec(),
+            descriptor: member.descriptor.to_vec(),
+        };
+        let dispatch = match opcode {
+            Opcode::InvokeStatic => Dispatch::Static,
+            Opcode::InvokeSpecial => Dispatch::Special,
+            _ => Dispatch::Virtual,
+        };
+        let Some(call) = self.surroundings.call(&method, dispatch) else { return Ok(()) };
+        let site = self.site(line, Operation::Call(method.clone(), dispatch));
+        let probe = CallProbe::new(&call, &method, dispatch, site, self.first_local);
+        let Some(probe) = probe else { return Ok(()) };
+        probe.insert(&mut self.code, pool, node)?;
+        self.code.max_locals = self.code.max_locals.max(probe.locals());
         Ok(())
     }
 
@@ -147,14 +188,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         field: FieldName,
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
-        let volatility =
-            declared_volatility(self.class, &field).unwrap_or_else(|| (self.volatility)(&field));
+        let volatility = declared_volatility(self.class, &field)
+            .unwrap_or_else(|| self.surroundings.volatility(&field));
         let plain = volatility == Volatility::Plain;
         let wanted = self.events.fields || self.events.synchronization && !plain;
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted {
+        if !wanted || is_captured(self.class, &field) {
             return Ok(());
         }
         let site = self.site(line, Operation::Field(field, volatility));
@@ -287,7 +328,6 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     fn synchronized_method(
         &mut self,
         instructions: &[(NodeId, Option<u16>)],
-        first_line: Option<u16>,
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
         let is_static = self.member.access & flags::STATIC != 0;
@@ -295,42 +335,71 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             self.remarks.push("its monitor cannot be named in so old a class file".into());
             return Ok(());
         }
+        let of_class = is_static.then_some(self.class.this_class);
+        let hooks = (hooks::MONITOR_ENTERED, hooks::MONITOR_LEAVES);
+        if let Err(error) = self.around(instructions, of_class, hooks, &Operation::Monitor, pool)? {
+            self.remarks.push(format!("its monitor is not reported: {error}"));
+        }
+        Ok(())
+    }
+
+    /// A task is reported when it begins and when it ends, also by an exception.
+    fn task(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let hooks = (hooks::TASK_BEGINS, hooks::TASK_ENDS);
+        if let Err(error) = self.around(instructions, None, hooks, &Operation::Task, pool)? {
+            self.remarks.push(format!("that it runs as a task is not reported: {error}"));
+        }
+        Ok(())
+    }
+
+    /// Calls the first hook before all instructions, and the second behind them, however they are left.
+    /// Both get the class, or `this`. Where no handler can be put around the body, that is returned.
+    fn around(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        of_class: Option<ConstantIndex>,
+        (enter, leave): (Hook, Hook),
+        operation: &Operation,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<Result<(), CodeError>, CodeError> {
         let throw = match self.code.catch_all(pool) {
             Ok(throw) => throw,
             Err(error @ (CodeError::ThisOverwritten | CodeError::Constructor)) => {
-                self.remarks.push(format!("its monitor is not reported: {error}"));
-                return Ok(());
+                return Ok(Err(error));
             }
             Err(error) => return Err(error),
         };
-        let this_class = self.class.this_class;
         let push = |probe: &mut Probe<'_, '_>| {
-            if is_static {
-                probe.class(this_class)
-            } else {
-                probe.this()
+            match of_class {
+                Some(class) => probe.class(class),
+                None => probe.this(),
             };
         };
+        let first_line = instructions.first().and_then(|&(_, line)| line);
         let leaves = instructions.iter().copied().filter(|&(node, _)| {
             self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
         });
         let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
         for (node, line) in leaves {
-            let site = self.site(line, Operation::Monitor);
+            let site = self.site(line, operation.clone());
             let mut probe = Probe::before(&mut self.code, pool, node);
             push(&mut probe);
-            probe.call(hooks::MONITOR_LEAVES, site)?;
+            probe.call(leave, site)?;
         }
         // The first instruction may be jumped to: the hook has to stand in front of its labels, inside of
         // the handler's range, which starts in front of all.
         let first = self.code.first().and_then(|start| self.code.next(start));
         if let Some(first) = first {
-            let site = self.site(first_line, Operation::Monitor);
+            let site = self.site(first_line, operation.clone());
             let mut probe = Probe::before(&mut self.code, pool, first);
             push(&mut probe);
-            probe.call(hooks::MONITOR_ENTERED, site)?;
+            probe.call(enter, site)?;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     fn class_initializer(

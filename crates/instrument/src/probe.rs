@@ -6,11 +6,11 @@
 use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeEditor, Inserter, NodeId, PoolEditor, PoolError};
 
-use crate::hooks::{self, Hook};
+use crate::hooks::Hook;
 use crate::site::SiteNumber;
 
 /// How many words more than before a probe needs on the stack.
-pub(crate) const EXTRA_STACK: u16 = 3;
+pub(crate) const EXTRA_STACK: u16 = 4;
 
 /// Writes probes in front of one node.
 pub(crate) struct Probe<'e, 'a>(Inserter<'e, 'a>);
@@ -73,17 +73,13 @@ impl<'e, 'a> Probe<'e, 'a> {
 
     /// Calls a hook whose other arguments are on the stack already.
     pub(crate) fn call(&mut self, hook: Hook, site: SiteNumber) -> Result<(), PoolError> {
-        self.0.int(site.0.cast_signed())?.invoke_static(
-            hooks::CLASS,
-            hook.name,
-            hook.descriptor,
-        )?;
+        self.0.int(site.0.cast_signed())?.invoke_static(hook.class, hook.name, hook.descriptor)?;
         Ok(())
     }
 
     /// Calls a hook with `this`, and with nothing else.
     pub(crate) fn call_with_this(&mut self, hook: Hook) -> Result<(), PoolError> {
-        self.0.local(ALoad, 0).invoke_static(hooks::CLASS, hook.name, hook.descriptor)?;
+        self.0.local(ALoad, 0).invoke_static(hook.class, hook.name, hook.descriptor)?;
         Ok(())
     }
 
@@ -110,7 +106,7 @@ impl<'e, 'a> Probe<'e, 'a> {
 
     /// Calls a hook with the copy that [`Probe::duplicate`] made.
     pub(crate) fn call_without_site(&mut self, hook: Hook) -> Result<(), PoolError> {
-        self.0.invoke_static(hooks::CLASS, hook.name, hook.descriptor)?;
+        self.0.invoke_static(hook.class, hook.name, hook.descriptor)?;
         Ok(())
     }
 }

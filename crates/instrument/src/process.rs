@@ -29,7 +29,7 @@ pub fn hook(file: &[u8]) -> Result<Vec<u8>, RewriteError> {
             let hook = hooks::PROCESS_STARTS;
             code.before(first, &mut class.pool)
                 .local(Opcode::ALoad, 0)
-                .invoke_static(hooks::CLASS, hook.name, hook.descriptor)
+                .invoke_static(hook.class, hook.name, hook.descriptor)
                 .map_err(unsnarl_classfile::edit::EditError::from)?
                 .local(Opcode::AStore, 0);
             code.max_stack = code.max_stack.saturating_add(EXTRA_STACK);

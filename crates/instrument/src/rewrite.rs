@@ -5,6 +5,7 @@ use unsnarl_classfile::read::ClassFile;
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
+use crate::calls::{Dispatch, MethodName, RecordedCall};
 use crate::method::MethodRewriter;
 use crate::plan::Events;
 use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
@@ -34,8 +35,29 @@ pub enum RewriteError {
     Edit(#[from] EditError),
 }
 
-/// Puts the probes that `plan` asks for into a class file. `volatility` says what is known of fields of
-/// other classes. Nothing is returned if there is nothing to report in the class.
+/// What is known of the classes around the one that is rewritten.
+pub trait Surroundings {
+    /// What is known of a field of another class.
+    fn volatility(&self, field: &FieldName) -> Volatility;
+
+    /// What is recorded of a call; none if nothing is.
+    fn call(&self, _method: &MethodName, _dispatch: Dispatch) -> Option<RecordedCall> {
+        None
+    }
+
+    /// Whether a method of the class, which is not static, may be run by another thread as a task.
+    fn is_task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> bool {
+        false
+    }
+}
+
+impl<F: Fn(&FieldName) -> Volatility> Surroundings for F {
+    fn volatility(&self, field: &FieldName) -> Volatility {
+        self(field)
+    }
+}
+
+/// Puts the probes that `plan` asks for into a class file. Nothing is returned if there is nothing to report in the class.
 ///
 /// # Errors
 /// When the bytes are not a class file, or the class has no room for the probes.
@@ -43,13 +65,13 @@ pub fn rewrite(
     file: &[u8],
     plan: &Plan,
     numbers: &SiteNumbers,
-    volatility: &dyn Fn(&FieldName) -> Volatility,
+    surroundings: &dyn Surroundings,
 ) -> Result<Option<Rewritten>, RewriteError> {
     let original = ClassFile::read(file)?;
     let mut class = ClassEditor::new(original.clone());
     let mut sites = Vec::new();
     let mut notes = Vec::new();
-    let mut writer = ClassWriter { original: &original, numbers, volatility };
+    let mut writer = ClassWriter { original: &original, numbers, surroundings };
     for method in class.methods.keys() {
         writer.method(&mut class, method, plan.events, &mut sites, &mut notes)?;
     }
@@ -62,7 +84,7 @@ pub fn rewrite(
 struct ClassWriter<'c, 'a> {
     original: &'c ClassFile<'a>,
     numbers: &'c SiteNumbers,
-    volatility: &'c dyn Fn(&FieldName) -> Volatility,
+    surroundings: &'c dyn Surroundings,
 }
 
 impl ClassWriter<'_, '_> {
@@ -128,7 +150,7 @@ impl ClassWriter<'_, '_> {
             code,
             events,
             self.numbers,
-            self.volatility,
+            self.surroundings,
         )?;
         rewriter.run(class).map_err(|error| match error {
             CodeError::Pool(error) => EditError::Pool(error),
@@ -189,4 +211,16 @@ pub(crate) fn declared_volatility(class: &ClassFile<'_>, field: &FieldName) -> O
     })?;
     let volatile = declared.access & flags::VOLATILE != 0;
     Some(if volatile { Volatility::Volatile } else { Volatility::Plain })
+}
+
+/// Whether a field is a variable that a lambda expression has captured: final, and set before anybody else can see
+/// its object.
+pub(crate) fn is_captured(class: &ClassFile<'_>, field: &FieldName) -> bool {
+    let is_final = |access: u16| access & (flags::FINAL | flags::STATIC) == flags::FINAL;
+    class.access & flags::SYNTHETIC != 0
+        && class.name() == field.class
+        && class
+            .fields
+            .iter()
+            .any(|member| class.member_name(member) == field.name && is_final(member.access))
 }

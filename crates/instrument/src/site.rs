@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::calls::{Dispatch, MethodName};
+
 /// The number of a place in the code, unique in a run. Probes pass it to the hooks; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteNumber(pub u32);
@@ -49,6 +51,10 @@ pub enum Operation {
     Monitor,
     /// A class initializer ends.
     ClassInitialized,
+    /// A library method is called.
+    Call(MethodName, Dispatch),
+    /// The method itself may be a task that is run by another thread.
+    Task,
 }
 
 /// A field as the code names it. The class that declares it may be one above.

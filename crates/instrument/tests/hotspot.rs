@@ -4,9 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
+use std::sync::Arc;
 
 use jimage_rs::JImage;
-use unsnarl_instrument::{Plan, SiteNumbers, Volatility, rewrite, thread};
+use unsnarl_instrument::{
+    Calls, Dispatch, FieldName, MethodName, Operation, Plan, RecordedCall, SiteNumbers,
+    Surroundings, Volatility, rewrite, thread,
+};
+use unsnarl_models::Models;
 use unsnarl_testing::{Jdk, report, run};
 
 const MODULES: [&str; 3] = ["java.base", "java.logging", "jdk.compiler"];
@@ -15,10 +20,32 @@ const MODULES: [&str; 3] = ["java.base", "java.logging", "jdk.compiler"];
 const VOLATILITIES: [Volatility; 3] =
     [Volatility::Plain, Volatility::Volatile, Volatility::Unknown];
 
+/// Every call that some model may speak for is recorded, and every method that may be a task.
+struct Everything(Calls);
+
+impl Surroundings for Everything {
+    fn volatility(&self, field: &FieldName) -> Volatility {
+        VOLATILITIES[field.name.len() % 3]
+    }
+
+    fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
+        match dispatch {
+            Dispatch::Virtual => self.0.virtual_call(method, |_| true),
+            Dispatch::Static | Dispatch::Special => self.0.known_call(&method.class, method),
+        }
+    }
+
+    fn is_task(&self, _class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        self.0.is_task(name, descriptor)
+    }
+}
+
 #[derive(Debug, Default)]
 struct Counts {
     classes: usize,
     sites: usize,
+    calls: usize,
+    tasks: usize,
     notes: usize,
 }
 
@@ -28,7 +55,7 @@ fn rewritten_classes_of_the_jdk_verify_and_work() {
         let folder = tempfile::tempdir().unwrap();
         let (counts, names) = rewrite_modules(&jdk, folder.path());
         report(&format!("{}: {counts:?}", jdk.name()));
-        assert!(counts.sites > 100_000);
+        assert!(counts.sites > 100_000 && counts.calls > 10_000 && counts.tasks > 1000);
         compile_hooks(&jdk, folder.path());
 
         let load = folder.path().join("Load.java");
@@ -52,6 +79,7 @@ fn rewritten_classes_of_the_jdk_verify_and_work() {
 fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
     let image = JImage::open(jdk.home.join("lib/modules")).unwrap();
     let numbers = SiteNumbers::default();
+    let surroundings = Everything(Calls::new(Arc::new(Models::builtin())));
     let mut counts = Counts::default();
     let mut names = String::new();
     for name in image.resource_names_iter() {
@@ -64,13 +92,17 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
             continue;
         }
         let bytes = image.find_resource(&format!("/{module}/{path}")).unwrap().unwrap();
-        let volatility = |field: &unsnarl_instrument::FieldName| VOLATILITIES[field.name.len() % 3];
-        let rewritten = rewrite(&bytes, &Plan::default(), &numbers, &volatility)
+        let rewritten = rewrite(&bytes, &Plan::default(), &numbers, &surroundings)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         counts.classes += 1;
         names += &format!("{module} {}\n", path.trim_end_matches(".class").replace('/', "."));
         let Some(rewritten) = rewritten else { continue };
         counts.sites += rewritten.sites.len();
+        let count = |is: fn(&Operation) -> bool| {
+            rewritten.sites.iter().filter(|site| is(&site.operation)).count()
+        };
+        counts.calls += count(|it| matches!(it, Operation::Call(..)));
+        counts.tasks += count(|it| matches!(it, Operation::Task));
         counts.notes += rewritten.notes.len();
         let mut result = rewritten.bytes;
         if path == "java/lang/Thread.class" || path == "java/lang/VirtualThread.class" {
@@ -86,12 +118,14 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
 fn compile_hooks(jdk: &Jdk, folder: &Path) {
     let sources = folder.join("hooks/java/lang");
     std::fs::create_dir_all(&sources).unwrap();
-    let source = sources.join("UnsnarlHooks.java");
-    std::fs::write(&source, include_bytes!("java/UnsnarlHooks.java")).unwrap();
+    let hooks = sources.join("UnsnarlHooks.java");
+    std::fs::write(&hooks, include_bytes!("java/UnsnarlHooks.java")).unwrap();
+    let calls = sources.join("UnsnarlCalls.java");
+    std::fs::write(&calls, include_bytes!("java/UnsnarlCalls.java")).unwrap();
     let mut javac = jdk.command("javac");
     let patch = format!("java.base={}", folder.join("hooks").display());
     javac.arg("--patch-module").arg(patch).arg("-d").arg(folder.join("java.base"));
-    run(javac.arg(&source));
+    run(javac.arg(&hooks).arg(&calls));
 }
 
 /// A `java` that takes the modules from below `folder` and verifies all it loads.

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use unsnarl_instrument::{Events, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite};
+use unsnarl_instrument::{
+    Events, FieldName, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite,
+};
 
 /// Compiles a class `A` and rewrites it; fields of other classes are not known.
 fn rewritten(source: &str, plan: &Plan) -> Rewritten {
@@ -14,7 +16,7 @@ fn rewritten(source: &str, plan: &Plan) -> Rewritten {
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
     let numbers = SiteNumbers::default();
-    rewrite(&bytes, plan, &numbers, &|_| Volatility::Unknown).unwrap().unwrap()
+    rewrite(&bytes, plan, &numbers, &|_: &FieldName| Volatility::Unknown).unwrap().unwrap()
 }
 
 fn fields(class: &Rewritten, method: &str) -> Vec<(String, Volatility)> {
@@ -53,8 +55,9 @@ fn what_a_constructor_stores_before_super_is_left_alone() {
     std::fs::write(&file, source).unwrap();
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A$Inner.class")).unwrap();
-    let class =
-        rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &|_| Volatility::Unknown);
+    let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &|_: &FieldName| {
+        Volatility::Unknown
+    });
     let class = class.unwrap().unwrap();
     assert_eq!(fields(&class, "<init>"), [("own".to_owned(), Volatility::Plain)]);
 }
@@ -100,7 +103,8 @@ fn damaged_classes_do_no_harm() {
             let mut damaged = bytes.clone();
             damaged[place] = value;
             let numbers = SiteNumbers::default();
-            let result = rewrite(&damaged, &Plan::default(), &numbers, &|_| Volatility::Unknown);
+            let result =
+                rewrite(&damaged, &Plan::default(), &numbers, &|_: &FieldName| Volatility::Unknown);
             changed += usize::from(matches!(result, Ok(Some(_))));
         }
     }

@@ -16,6 +16,7 @@ mod effect;
 mod file;
 mod key;
 mod parse;
+mod places;
 
 use rustc_hash::FxHashMap;
 
@@ -25,6 +26,7 @@ pub use effect::{
 };
 pub use file::ModelError;
 pub use parse::{SentenceError, parse};
+pub use places::CONTENTS;
 
 /// All that is known about libraries.
 #[derive(Debug, Clone, Default)]

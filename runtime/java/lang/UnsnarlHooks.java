@@ -35,6 +35,12 @@ public final class UnsnarlHooks {
     private static final int CLASS_INITIALIZED = 19;
     private static final int OBJECT = 20;
     static final int GOES_ON = 21;
+    static final int CALL_OPERAND = 30;
+    static final int CALL_BEGINS = 31;
+    static final int CALL_ENDS = 32;
+    static final int TASK_BEGINS = 33;
+    static final int TASK_ENDS = 34;
+    static final int THREAD_OBJECT = 35;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Where the field that the agent injected into Thread lies. */
@@ -48,6 +54,7 @@ public final class UnsnarlHooks {
     /** Called by the agent when everything is there; loads and initializes all classes of the runtime. */
     static void prepare() {
         UnsnarlIdentity.prepare();
+        UnsnarlCalls.prepare();
         state(Thread.currentThread());
     }
 
@@ -227,14 +234,14 @@ public final class UnsnarlHooks {
         return changed == null ? command : changed.split("\0", -1);
     }
 
-    private static UnsnarlThread current() {
+    static UnsnarlThread current() {
         Thread thread = Thread.currentThread();
         UnsnarlThread state = (UnsnarlThread) UNSAFE.getReference(thread, STATE);
         return state != null ? state : state(thread);
     }
 
     /** The state of a thread, which is made when it is asked for, by the thread or by its starter. */
-    private static UnsnarlThread state(Thread thread) {
+    static UnsnarlThread state(Thread thread) {
         UnsnarlThread state = (UnsnarlThread) UNSAFE.getReference(thread, STATE);
         if (state == null) {
             state = new UnsnarlThread(thread, NEXT_THREAD.getAndIncrement());
@@ -279,7 +286,7 @@ public final class UnsnarlHooks {
         numbered(thread, kind, site, identify(thread, object));
     }
 
-    private static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
+    static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -297,7 +304,7 @@ public final class UnsnarlHooks {
     }
 
     /** The id of an object. With a new one, its class is told first. */
-    private static long identify(UnsnarlThread thread, Object object) {
+    static long identify(UnsnarlThread thread, Object object) {
         int hash = System.identityHashCode(object);
         UnsnarlEntry entry = thread.cached(hash);
         if (entry != null && entry.refersTo(object)) {

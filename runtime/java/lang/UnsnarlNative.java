@@ -9,6 +9,7 @@ final class UnsnarlNative {
     /** What {@link #describe} is about. */
     static final int CLASS = 0;
     static final int THREAD = 1;
+    static final int TEXT = 2;
 
     private UnsnarlNative() {}
 
@@ -25,4 +26,10 @@ final class UnsnarlNative {
 
     /** Writes the name of a thing to the session. */
     static native void describe(int what, long id, String name);
+
+    /** Whether calls of a method, by its number, are recorded on objects of a class. */
+    static native boolean models(int method, String type);
+
+    /** The bytes of a hidden class with probes; null if it stays as it is. */
+    static native byte[] hidden(byte[] bytes);
 }

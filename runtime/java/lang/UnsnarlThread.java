@@ -21,6 +21,8 @@ final class UnsnarlThread {
     private int nextSize = SMALLEST_CHUNK;
     private long chunks;
     private boolean begun;
+    /** How many calls of library methods were recorded. */
+    int calls;
     private boolean off;
 
     private final Thread thread;

@@ -1,7 +1,8 @@
-//! Which class declares a field that code names. The agent asks when it rewrites, the reader when it
-//! reads, and by then all classes are there.
+//! Which class declares a field that code names, and which model speaks for a call. The agent asks when it
+//! rewrites and when the program first calls, the reader when it reads, and by then all classes are there.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_models::Models;
 
 use super::records::{ClassRecord, FieldRecord};
 
@@ -15,7 +16,12 @@ pub struct ClassTable {
 #[derive(Clone, Debug)]
 struct Class {
     superclass: Vec<u8>,
+    interfaces: Vec<Vec<u8>>,
+    /// The methods with a body, in a class with probes, that the models have a name for.
+    methods: FxHashSet<(Vec<u8>, Vec<u8>)>,
     fields: FxHashMap<(Vec<u8>, Vec<u8>), Declared>,
+    /// The names of those that are static.
+    statics: FxHashSet<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,17 @@ pub struct DeclaredField<'t> {
     pub volatile: bool,
 }
 
+/// A field that reflection found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedField<'t> {
+    /// The internal name of the class that declares it.
+    pub class: &'t [u8],
+    /// Whether it is volatile.
+    pub volatile: bool,
+    /// Whether it is static.
+    pub is_static: bool,
+}
+
 /// No chain of superclasses is longer; a damaged table may have a cycle.
 const MOST_SUPERCLASSES: usize = 1000;
 
@@ -56,8 +73,19 @@ impl ClassTable {
         };
         let class = self.classes.entry(record.name.clone()).or_insert_with(|| Class {
             superclass: record.superclass.clone(),
+            interfaces: Vec::new(),
+            methods: FxHashSet::default(),
             fields: FxHashMap::default(),
+            statics: FxHashSet::default(),
         });
+        for interface in &record.interfaces {
+            if !class.interfaces.contains(interface) {
+                class.interfaces.push(interface.clone());
+            }
+        }
+        class.methods.extend(record.methods.iter().cloned());
+        let statics = record.fields.iter().filter(|field| field.is_static);
+        class.statics.extend(statics.map(|field| field.name.clone()));
         for field in &record.fields {
             class
                 .fields
@@ -92,6 +120,121 @@ impl ClassTable {
         }
         Found::Unknown
     }
+
+    /// Looks a field up by its name alone, as reflection does: the class itself declares it, or one above.
+    #[must_use]
+    pub fn find_named<'t>(&'t self, class: &'t [u8], name: &[u8]) -> Option<NamedField<'t>> {
+        self.ancestors(class).0.into_iter().find_map(|class| {
+            let found = self.classes.get(class)?;
+            let (_, declared) = found.fields.iter().find(|((own, _), _)| own == name)?;
+            let volatile = *declared != Declared::Plain;
+            Some(NamedField { class, volatile, is_static: found.statics.contains(name) })
+        })
+    }
+
+    /// The class whose model speaks for a call of a method on an object of `class`, as `docs/models.md` says.
+    /// What has probes is recorded from its own code; all else is not entered, also if it could be analysed.
+    #[must_use]
+    pub fn model<'t>(
+        &'t self,
+        models: &Models,
+        class: &'t [u8],
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Option<&'t [u8]> {
+        let method = (name.to_vec(), descriptor.to_vec());
+        let says = |class: &[u8]| {
+            models.methods_of(class).is_some_and(|it| it.method(name, descriptor).is_some())
+        };
+        let has_body =
+            |class: &[u8]| self.classes.get(class).is_some_and(|it| it.methods.contains(&method));
+        for class in self.superclasses(class) {
+            if says(class) {
+                return Some(class);
+            }
+            if has_body(class) {
+                return None;
+            }
+        }
+        let above = self.ancestors(class).0;
+        let nearest = above
+            .into_iter()
+            .filter(|interface| says(interface) || has_body(interface))
+            .reduce(|left, right| if self.is_below(right, left) { right } else { left })?;
+        (!has_body(nearest)).then_some(nearest)
+    }
+
+    /// Whether a method runs code that has probes when it is called on an object of the class.
+    #[must_use]
+    pub fn has_probes(&self, class: &[u8], name: &[u8], arguments: usize) -> bool {
+        let takes = |descriptor: &[u8]| argument_count(descriptor) == arguments;
+        self.ancestors(class).0.iter().any(|class| {
+            self.classes.get(*class).is_some_and(|class| {
+                class.methods.iter().any(|(own, descriptor)| own == name && takes(descriptor))
+            })
+        })
+    }
+
+    /// A class and all that is above it, and whether all of these are known.
+    #[must_use]
+    pub fn ancestors<'t>(&'t self, class: &'t [u8]) -> (Vec<&'t [u8]>, bool) {
+        let mut all = vec![class];
+        let mut is_complete = true;
+        let mut next = 0;
+        while let Some(&class) = all.get(next) {
+            next += 1;
+            let Some(found) = self.classes.get(class) else {
+                is_complete = false;
+                continue;
+            };
+            for above in std::iter::once(&found.superclass).chain(&found.interfaces) {
+                if !above.is_empty() && !all.contains(&&above[..]) {
+                    all.push(above);
+                }
+            }
+        }
+        (all, is_complete)
+    }
+
+    fn is_below(&self, class: &[u8], above: &[u8]) -> bool {
+        self.ancestors(class).0.contains(&above)
+    }
+
+    fn superclasses<'t>(&'t self, class: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
+        let above = |class: &&'t [u8]| {
+            let found = self.classes.get(*class)?;
+            Some(&found.superclass[..]).filter(|superclass| !superclass.is_empty())
+        };
+        std::iter::successors(Some(class), above).take(MOST_SUPERCLASSES)
+    }
+}
+
+/// The internal name of a class by the one that `Class.getName` gives. That of a hidden class ends with a
+/// slash and a number of the JVM's.
+#[must_use]
+pub fn internal_name(name: &[u8]) -> Vec<u8> {
+    let name = name.split(|&byte| byte == b'/').next().unwrap_or_default();
+    name.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect()
+}
+
+/// How many arguments a method takes.
+pub(super) fn argument_count(descriptor: &[u8]) -> usize {
+    let mut rest = descriptor.strip_prefix(b"(").unwrap_or_default();
+    let mut count = 0;
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        match first {
+            b')' => break,
+            b'[' => continue,
+            b'L' => {
+                let end = rest.iter().position(|&byte| byte == b';');
+                rest = end.map_or(&[], |end| &rest[end + 1..]);
+            }
+            _ => {}
+        }
+        count += 1;
+    }
+    count
 }
 
 #[cfg(test)]
@@ -103,8 +246,62 @@ mod tests {
             name: name.into(),
             descriptor: b"I".to_vec(),
             volatile,
+            is_static: false,
         });
-        ClassRecord { name: name.into(), superclass: superclass.into(), fields: fields.collect() }
+        ClassRecord {
+            name: name.into(),
+            superclass: superclass.into(),
+            interfaces: Vec::new(),
+            methods: Vec::new(),
+            fields: fields.collect(),
+        }
+    }
+
+    fn below(name: &str, superclass: &str, interfaces: &[&str], methods: &[&str]) -> ClassRecord {
+        ClassRecord {
+            interfaces: interfaces.iter().map(|name| name.as_bytes().to_vec()).collect(),
+            methods: methods
+                .iter()
+                .map(|name| (name.as_bytes().to_vec(), b"()V".to_vec()))
+                .collect(),
+            ..class(name, superclass, &[])
+        }
+    }
+
+    #[test]
+    fn the_nearest_model_speaks_unless_there_is_code_with_probes() {
+        const LOCK: &str = "java/util/concurrent/locks/Lock";
+        const OBJECT: &str = "java/lang/Object";
+        let mut table = ClassTable::default();
+        table.add(&below(OBJECT, "", &[], &[]));
+        table.add(&below("lib/Lock", OBJECT, &[LOCK], &[]));
+        table.add(&below("app/Lock", "lib/Lock", &[], &["lock"]));
+        table.add(&below("app/Lower", "app/Lock", &[LOCK], &[]));
+        let models = Models::builtin();
+        let model = |class: &str, name: &str| {
+            let found = table.model(&models, class.as_bytes(), name.as_bytes(), b"()V");
+            found.map(|it| String::from_utf8_lossy(it).into_owned())
+        };
+        assert_eq!(model("lib/Lock", "lock"), Some(LOCK.into()));
+        assert_eq!(model("app/Lower", "lock"), None);
+        assert_eq!(model("app/Lower", "unlock"), Some(LOCK.into()));
+        assert_eq!(model("app/Lower", "notify"), Some(OBJECT.into()));
+        assert_eq!(model(OBJECT, "lock"), None);
+        assert!(table.has_probes(b"app/Lower", b"lock", 0));
+        assert!(!table.has_probes(b"app/Lower", b"lock", 1));
+    }
+
+    #[test]
+    fn hidden_classes_have_no_number() {
+        assert_eq!(internal_name(b"a.B$$Lambda$1/0x0000"), b"a/B$$Lambda$1");
+        assert_eq!(internal_name(b"a.B"), b"a/B");
+    }
+
+    #[test]
+    fn arguments_are_counted() {
+        for (descriptor, count) in [("()V", 0), ("(I[JLa/B;[[Lc;D)V", 5), ("(La", 1), ("", 0)] {
+            assert_eq!(argument_count(descriptor.as_bytes()), count, "{descriptor}");
+        }
     }
 
     #[test]

@@ -45,8 +45,9 @@ pub const END_OF_CHUNK: u64 = 255;
 /// The kind of an event: the lowest eight bits of its first word. The site is in the 32 bits above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the hooks")]
+#[repr(u8)]
 pub enum Kind {
-    FieldRead,
+    FieldRead = 1,
     FieldWrite,
     StaticRead,
     StaticWrite,
@@ -67,11 +68,23 @@ pub enum Kind {
     ClassInitialized,
     Object,
     GoesOn,
+    CallOperand = 30,
+    CallBegins,
+    CallEnds,
+    TaskBegins,
+    TaskEnds,
+    ThreadObject,
 }
 
+/// Where an operand of a call stands, besides the arguments, which have their places: an element of an
+/// argument, or the calling thread.
+pub const OPERAND_ELEMENT: u64 = 0x100;
+/// See [`OPERAND_ELEMENT`].
+pub const OPERAND_THREAD: u64 = 0x200;
+
 impl Kind {
-    /// All kinds; the first has number 1.
-    const ALL: [Self; 21] = [
+    /// All kinds.
+    pub(super) const ALL: [Self; 27] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -93,18 +106,33 @@ impl Kind {
         Self::ClassInitialized,
         Self::Object,
         Self::GoesOn,
+        Self::CallOperand,
+        Self::CallBegins,
+        Self::CallEnds,
+        Self::TaskBegins,
+        Self::TaskEnds,
+        Self::ThreadObject,
     ];
 
     /// The kind with this number.
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(number).checked_sub(1)?).copied()
+        const BY_NUMBER: [Option<Kind>; 256] = {
+            let mut kinds = [None; 256];
+            let mut index = 0;
+            while index < Kind::ALL.len() {
+                kinds[Kind::ALL[index] as usize] = Some(Kind::ALL[index]);
+                index += 1;
+            }
+            kinds
+        };
+        BY_NUMBER[usize::from(number)]
     }
 
     /// Its number.
     #[must_use]
     pub fn number(self) -> u8 {
-        self as u8 + 1
+        self as u8
     }
 
     /// How many words follow the first one.
@@ -130,7 +158,13 @@ impl Kind {
             | Self::Wake
             | Self::ThreadStart
             | Self::ThreadJoin
-            | Self::Object => 2,
+            | Self::Object
+            | Self::CallOperand
+            | Self::CallBegins
+            | Self::CallEnds
+            | Self::TaskBegins
+            | Self::TaskEnds
+            | Self::ThreadObject => 2,
         }
     }
 
@@ -146,6 +180,8 @@ impl Kind {
                 | Self::ArrayRead
                 | Self::ArrayWrite
                 | Self::Object
+                | Self::CallOperand
+                | Self::ThreadObject
         )
     }
 }
@@ -156,9 +192,8 @@ mod tests {
 
     #[test]
     fn kinds_and_numbers_belong_together() {
-        for number in 1..=21 {
-            let kind = Kind::from_number(number).unwrap();
-            assert_eq!(kind.number(), number);
+        for kind in Kind::ALL {
+            assert_eq!(Kind::from_number(kind.number()), Some(kind));
             assert!(!kind.is_numbered() || kind.words() >= 1);
         }
         assert_eq!(Kind::from_number(0), None);

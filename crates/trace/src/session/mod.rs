@@ -23,9 +23,11 @@ mod stream;
 mod tail;
 mod translate;
 
-pub use classes::{ClassTable, DeclaredField, Found};
+pub use classes::{ClassTable, DeclaredField, Found, NamedField, internal_name};
 pub use place::ChunkPlace;
 pub use read::{Session, follow, open};
-pub use records::{ClassRecord, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility};
+pub use records::{
+    ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility,
+};
 pub use shared::ReturnedChunks;
 pub use storage::Files;

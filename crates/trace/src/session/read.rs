@@ -11,8 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
+use unsnarl_models::Models;
 
-use super::format::{LOG_FILE, USUAL_IN_LOG};
+use super::format::{Kind, LOG_FILE, USUAL_IN_LOG};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
@@ -92,7 +93,7 @@ impl Session {
             expected: 1,
             unfinished: None,
             has_new_events: false,
-            translator: Translator::new(Descriptions::default()),
+            translator: Translator::new(Descriptions::default(), Arc::new(Models::builtin())),
             problems: Problems::default(),
         }
     }
@@ -104,6 +105,9 @@ impl Session {
             if let Some(&Reverse((number, stream))) = self.ready.peek()
                 && number <= self.expected
             {
+                if !self.has_outcome(stream) && self.storage.is_growing() {
+                    return false;
+                }
                 self.ready.pop();
                 self.expected = self.expected.max(number.saturating_add(1));
                 self.deliver(stream, batch);
@@ -142,14 +146,45 @@ impl Session {
         }
         let stream = &mut streams[stream];
         let thread = stream.thread;
-        for event in stream.take() {
-            translator.translate(thread, event, batch, problems);
+        let (events, later) = stream.take();
+        for index in 0..events.len() {
+            let following = if index + 1 == events.len() { later } else { &[] };
+            translator.translate(thread, &events[index], following, batch, problems);
         }
     }
 
-    /// Reads on in the threads that wait, until the expected number is there. Whether it is, or may be.
-    fn look(&mut self) -> bool {
-        let Self { storage, tables, streams, by_thread, waiting, ready, problems, .. } = self;
+    /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
+    /// depends on that.
+    fn has_outcome(&mut self, stream: usize) -> bool {
+        let thread = self.streams[stream].thread;
+        let Some(event) = self.streams[stream].next_numbered() else { return true };
+        if event.kind != Kind::CallBegins {
+            return true;
+        }
+        let site = event.site;
+        if std::mem::take(&mut self.has_new_events) {
+            let Self { tables, storage, translator, problems, .. } = self;
+            tables.descriptions(storage, translator.descriptions(), problems);
+        }
+        if !self.translator.depends_on_outcome(site) {
+            return true;
+        }
+        loop {
+            if self.translator.is_decided(thread, self.streams[stream].following()) {
+                return true;
+            }
+            self.add_chunks();
+            let Self { storage, problems, .. } = self;
+            if !self.streams[stream].read_more(storage, problems) {
+                return false;
+            }
+            self.has_new_events = true;
+        }
+    }
+
+    /// Learns of new chunks.
+    fn add_chunks(&mut self) {
+        let Self { storage, tables, streams, by_thread, waiting, problems, .. } = self;
         tables.chunks(storage, problems, |place, problems| {
             let stream = *by_thread.entry(place.thread).or_insert_with(|| {
                 streams.push(Stream::new(place.thread));
@@ -160,6 +195,12 @@ impl Session {
             }
             streams[stream].add(place, problems);
         });
+    }
+
+    /// Reads on in the threads that wait, until the expected number is there. Whether it is, or may be.
+    fn look(&mut self) -> bool {
+        self.add_chunks();
+        let Self { storage, streams, waiting, ready, problems, .. } = self;
         // With many threads one look at all of them is worth more than many that end early.
         let ends_early = !storage.is_growing() || waiting.len() < MANY_THREADS;
         let mut found = false;
@@ -190,6 +231,7 @@ impl Session {
             return true;
         }
         if let Some(&Reverse((number, _))) = self.ready.peek()
+            && number > self.expected
             && since.elapsed() > LOST_AFTER
         {
             self.problems.add(|| Problem {
@@ -262,7 +304,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::chunks::{RawEvent, write};
-    use super::super::format::{CHUNKS_FILE, Kind, MARK, MARK_FILE, SITES_FILE, arena_file};
+    use super::super::format::{CHUNKS_FILE, MARK, MARK_FILE, SITES_FILE, arena_file};
     use super::*;
     use crate::Operation;
 

@@ -52,6 +52,30 @@ pub enum SiteOperation {
     Monitor,
     /// The end of a class initializer.
     ClassInitialized,
+    /// A call of a library method.
+    Call {
+        /// The internal name of the class that the code names.
+        class: Vec<u8>,
+        /// The name of the method.
+        name: Vec<u8>,
+        /// Its descriptor.
+        descriptor: Vec<u8>,
+        /// How the method that runs is found.
+        dispatch: Dispatch,
+    },
+    /// The method may be a task.
+    Task,
+}
+
+/// How the method that a call runs is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dispatch {
+    /// It is the one that the code names, and has no receiver.
+    Static,
+    /// It is the one that the code names.
+    Special,
+    /// By the class of the receiver.
+    Virtual,
 }
 
 /// A class that was loaded.
@@ -61,6 +85,10 @@ pub struct ClassRecord {
     pub name: Vec<u8>,
     /// The internal name of its superclass; empty for none.
     pub superclass: Vec<u8>,
+    /// The internal names of the interfaces that it names.
+    pub interfaces: Vec<Vec<u8>>,
+    /// Of a class with probes, the methods with a body that the models have a name for: name and descriptor.
+    pub methods: Vec<(Vec<u8>, Vec<u8>)>,
     /// The fields that it declares.
     pub fields: Vec<FieldRecord>,
 }
@@ -74,6 +102,8 @@ pub struct FieldRecord {
     pub descriptor: Vec<u8>,
     /// Whether it is volatile.
     pub volatile: bool,
+    /// Whether it is static.
+    pub is_static: bool,
 }
 
 /// A name that only the running program knows.
@@ -83,6 +113,8 @@ pub enum NameRecord {
     Class(u64, Vec<u8>),
     /// The name of the thread with this number.
     Thread(u64, Vec<u8>),
+    /// The text of the string with this id.
+    Text(u64, Vec<u8>),
 }
 
 impl Volatility {
@@ -96,6 +128,20 @@ impl Volatility {
 
     fn parse(text: &[u8]) -> Option<Self> {
         [Self::Plain, Self::Volatile, Self::Unknown].into_iter().find(|it| it.text() == text)
+    }
+}
+
+impl Dispatch {
+    fn text(self) -> &'static [u8] {
+        match self {
+            Self::Static => b"static",
+            Self::Special => b"special",
+            Self::Virtual => b"virtual",
+        }
+    }
+
+    fn parse(text: &[u8]) -> Option<Self> {
+        [Self::Static, Self::Special, Self::Virtual].into_iter().find(|it| it.text() == text)
     }
 }
 
@@ -119,6 +165,10 @@ impl SiteRecord {
             SiteOperation::Element => fields.push(b"element"),
             SiteOperation::Monitor => fields.push(b"monitor"),
             SiteOperation::ClassInitialized => fields.push(b"class-initialized"),
+            SiteOperation::Call { class, name, descriptor, dispatch } => {
+                fields.extend([&b"call"[..], class, name, descriptor, dispatch.text()]);
+            }
+            SiteOperation::Task => fields.push(b"task"),
         }
         line::write(out, &fields);
     }
@@ -139,6 +189,13 @@ impl SiteRecord {
             (b"element", []) => SiteOperation::Element,
             (b"monitor", []) => SiteOperation::Monitor,
             (b"class-initialized", []) => SiteOperation::ClassInitialized,
+            (b"call", [class, name, descriptor, dispatch]) => SiteOperation::Call {
+                class: class.clone(),
+                name: name.clone(),
+                descriptor: descriptor.clone(),
+                dispatch: Dispatch::parse(dispatch)?,
+            },
+            (b"task", []) => SiteOperation::Task,
             _ => return None,
         };
         let line = if source_line.is_empty() { None } else { Some(number_in(&source_line)?) };
@@ -146,13 +203,21 @@ impl SiteRecord {
     }
 }
 
+/// What a field is: not static and static, plain and volatile.
+const FIELDS: [[&[u8]; 2]; 2] = [[b"plain", b"volatile"], [b"static plain", b"static volatile"]];
+
 impl ClassRecord {
     /// Appends its line.
     pub fn write(&self, out: &mut Vec<u8>) {
-        let mut fields: Vec<&[u8]> = vec![&self.name, &self.superclass];
+        let [interfaces, methods] =
+            [self.interfaces.len(), self.methods.len()].map(|count| count.to_string());
+        let mut fields: Vec<&[u8]> = vec![&self.name, &self.superclass, interfaces.as_bytes()];
+        fields.extend(self.interfaces.iter().map(Vec::as_slice));
+        fields.push(methods.as_bytes());
+        fields.extend(self.methods.iter().flat_map(|(name, descriptor)| [&name[..], descriptor]));
         for field in &self.fields {
-            let volatility = if field.volatile { Volatility::Volatile } else { Volatility::Plain };
-            fields.extend([&field.name[..], &field.descriptor, volatility.text()]);
+            let flags = [field.is_static, field.volatile].map(usize::from);
+            fields.extend([&field.name[..], &field.descriptor, FIELDS[flags[0]][flags[1]]]);
         }
         line::write(out, &fields);
     }
@@ -161,20 +226,28 @@ impl ClassRecord {
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         let fields = line::read(text)?;
-        let ([name, superclass], rest) = fields.split_first_chunk::<2>()?;
+        let ([name, superclass, interfaces], rest) = fields.split_first_chunk::<3>()?;
+        let (interfaces, rest) = rest.split_at_checked(number_in(interfaces)?)?;
+        let (methods, rest) = rest.split_first()?;
+        let (methods, rest) =
+            rest.split_at_checked(number_in::<usize>(methods)?.checked_mul(2)?)?;
+        let (methods, _) = methods.as_chunks::<2>();
         let (fields, remainder) = rest.as_chunks::<3>();
-        let fields = fields.iter().map(|[name, descriptor, volatility]| {
-            let volatile = match Volatility::parse(volatility)? {
-                Volatility::Plain => false,
-                Volatility::Volatile => true,
-                Volatility::Unknown => return None,
-            };
-            Some(FieldRecord { name: name.clone(), descriptor: descriptor.clone(), volatile })
+        let fields = fields.iter().map(|[name, descriptor, flags]| {
+            let place = FIELDS.iter().flatten().position(|text| text == flags)?;
+            Some(FieldRecord {
+                name: name.clone(),
+                descriptor: descriptor.clone(),
+                volatile: place % 2 == 1,
+                is_static: place >= 2,
+            })
         });
         let fields = fields.collect::<Option<_>>()?;
         remainder.is_empty().then(|| Self {
             name: name.clone(),
             superclass: superclass.clone(),
+            interfaces: interfaces.to_vec(),
+            methods: methods.iter().cloned().map(|[name, descriptor]| (name, descriptor)).collect(),
             fields,
         })
     }
@@ -186,6 +259,7 @@ impl NameRecord {
         let (kind, number, name) = match self {
             Self::Class(number, name) => (&b"class"[..], number, name),
             Self::Thread(number, name) => (&b"thread"[..], number, name),
+            Self::Text(number, text) => (&b"text"[..], number, text),
         };
         line::write(out, &[kind, number.to_string().as_bytes(), name]);
     }
@@ -198,6 +272,7 @@ impl NameRecord {
         match &kind[..] {
             b"class" => Some(Self::Class(number, name)),
             b"thread" => Some(Self::Thread(number, name)),
+            b"text" => Some(Self::Text(number, name)),
             _ => None,
         }
     }
@@ -231,11 +306,23 @@ mod tests {
                 volatility,
             },
         );
+        let dispatch =
+            prop::sample::select(vec![Dispatch::Static, Dispatch::Special, Dispatch::Virtual]);
+        let call = (bytes(), bytes(), bytes(), dispatch).prop_map(
+            |(class, name, descriptor, dispatch)| SiteOperation::Call {
+                class,
+                name,
+                descriptor,
+                dispatch,
+            },
+        );
         prop_oneof![
             field,
+            call,
             Just(SiteOperation::Element),
             Just(SiteOperation::Monitor),
-            Just(SiteOperation::ClassInitialized)
+            Just(SiteOperation::ClassInitialized),
+            Just(SiteOperation::Task)
         ]
     }
 
@@ -255,21 +342,27 @@ mod tests {
         fn classes_come_back(
             name in bytes(),
             superclass in bytes(),
-            fields in prop::collection::vec((bytes(), bytes(), any::<bool>()), 0..4),
+            interfaces in prop::collection::vec(bytes(), 0..3),
+            methods in prop::collection::vec((bytes(), bytes()), 0..3),
+            fields in prop::collection::vec((bytes(), bytes(), any::<[bool; 2]>()), 0..4),
         ) {
-            let fields = fields.into_iter().map(|(name, descriptor, volatile)| FieldRecord {
-                name, descriptor, volatile,
+            let fields = fields.into_iter().map(|(name, descriptor, flags)| FieldRecord {
+                name, descriptor, volatile: flags[0], is_static: flags[1],
             });
-            let class = ClassRecord { name, superclass, fields: fields.collect() };
+            let class =
+                ClassRecord { name, superclass, interfaces, methods, fields: fields.collect() };
             let mut out = Vec::new();
             class.write(&mut out);
             prop_assert_eq!(ClassRecord::parse(&out[..out.len() - 1]), Some(class));
         }
 
         #[test]
-        fn names_come_back(number in any::<u64>(), name in bytes(), class in any::<bool>()) {
-            let record =
-                if class { NameRecord::Class(number, name) } else { NameRecord::Thread(number, name) };
+        fn names_come_back(number in any::<u64>(), name in bytes(), what in 0..3) {
+            let record = match what {
+                0 => NameRecord::Class(number, name),
+                1 => NameRecord::Thread(number, name),
+                _ => NameRecord::Text(number, name),
+            };
             let mut out = Vec::new();
             record.write(&mut out);
             prop_assert_eq!(NameRecord::parse(&out[..out.len() - 1]), Some(record));

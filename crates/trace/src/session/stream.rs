@@ -59,49 +59,65 @@ impl Stream {
 
     /// The number of the next numbered event in memory.
     pub(super) fn next_number(&mut self) -> Option<u64> {
-        while let Some(event) = self.events.get(self.scanned) {
-            if let Some(number) = event.number() {
-                return Some(number);
-            }
-            self.scanned += 1;
-        }
-        None
+        self.next_numbered().and_then(|event| event.number())
     }
 
-    /// Takes the events up to the next numbered one, or all that are in memory.
-    pub(super) fn take(&mut self) -> &[RawEvent] {
+    /// The next numbered event in memory.
+    pub(super) fn next_numbered(&mut self) -> Option<&RawEvent> {
+        while self.events.get(self.scanned)?.number().is_none() {
+            self.scanned += 1;
+        }
+        self.events.get(self.scanned)
+    }
+
+    /// What is in memory behind the next numbered event.
+    pub(super) fn following(&self) -> &[RawEvent] {
+        self.events.get(self.scanned + 1..).unwrap_or_default()
+    }
+
+    /// Takes the events up to the next numbered one, or all that are in memory. What follows in memory is told
+    /// as well.
+    pub(super) fn take(&mut self) -> (&[RawEvent], &[RawEvent]) {
         let from = self.taken;
         self.scanned = (self.scanned + 1).min(self.events.len());
         self.taken = self.scanned;
-        &self.events[from..self.taken]
+        (&self.events[from..self.taken], &self.events[self.taken..])
     }
 
     /// Reads on, until there is a numbered event or nothing more for now. Whether it found any event.
     pub(super) fn fill(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
-        let before = self.events.len() - self.taken;
         self.events.drain(..self.taken);
         self.scanned -= self.taken;
         self.taken = 0;
+        let mut found = false;
+        while self.next_number().is_none() && self.read_more(storage, problems) {
+            found = true;
+        }
+        found
+    }
+
+    /// Reads what was written since the last time. Whether there was anything.
+    pub(super) fn read_more(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
+        let before = self.events.len();
         loop {
             // Known before the last look into the chunk.
             let is_left = !self.chunks.is_empty() || self.has_ended;
             if let Some(chunk) = &mut self.current {
-                let read = chunk.read(&mut self.events);
-                let place = chunk.place;
-                let is_full = is_left || chunk.is_full();
-                if let Some(last) = self.events.last() {
-                    self.has_ended = last.kind == Kind::ThreadEnd;
+                if let Err(damage) = chunk.read(&mut self.events) {
+                    tell(&chunk.place, damage, problems);
                 }
-                if let Err(damage) = read {
-                    tell(&place, damage, problems);
+                if self.events.len() > before {
+                    self.has_ended =
+                        self.events.last().is_some_and(|last| last.kind == Kind::ThreadEnd);
+                    return true;
                 }
-                if self.next_number().is_some() || !is_full {
-                    break;
+                if !is_left && !chunk.is_full() {
+                    return false;
                 }
+                storage.give_back(&chunk.place);
                 self.current = None;
-                storage.give_back(&place);
             }
-            let Some(place) = self.chunks.pop_front() else { break };
+            let Some(place) = self.chunks.pop_front() else { return false };
             self.has_ended = false;
             match storage.chunk(&place) {
                 Ok(words) => match Chunk::new(place, words) {
@@ -115,7 +131,6 @@ impl Stream {
                 }),
             }
         }
-        self.events.len() > before
     }
 }
 

@@ -126,6 +126,9 @@ impl TableReader {
             NameRecord::Thread(number, name) => {
                 descriptions.thread_names.insert(number, name);
             }
+            NameRecord::Text(id, text) => {
+                descriptions.texts.insert(id, text);
+            }
         });
     }
 

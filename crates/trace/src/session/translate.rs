@@ -1,10 +1,18 @@
 //! From the events of the runtime to those of the event model.
 
+mod calls;
+mod effects;
+mod tasks;
+
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::PrimaryMap;
+use unsnarl_models::Models;
 
+use self::calls::{Emit, InThread, KnownModels};
+use self::effects::Orders;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
@@ -25,6 +33,8 @@ pub(super) struct Descriptions {
     pub(super) thread_names: FxHashMap<u64, Vec<u8>>,
     /// The id of the `Class` of an object.
     pub(super) class_of: FxHashMap<u64, u64>,
+    /// The texts of strings.
+    pub(super) texts: FxHashMap<u64, Vec<u8>>,
 }
 
 /// Turns events into those of the model and fills its tables.
@@ -46,12 +56,24 @@ pub(super) struct Translator {
     initialized: FxHashMap<NameId, ChannelId>,
     /// Who has seen the end of which initializer.
     seen: FxHashSet<(ThreadId, NameId)>,
+    models: Arc<Models>,
+    known_models: KnownModels,
+    /// The sites of calls whose effects may depend on how they end.
+    conditional: FxHashMap<u32, bool>,
+    /// What threads are in the middle of, by their numbers.
+    calls: FxHashMap<u64, InThread>,
+    orders: Orders,
 }
 
 impl Translator {
-    pub(super) fn new(descriptions: Descriptions) -> Self {
+    pub(super) fn new(descriptions: Descriptions, models: Arc<Models>) -> Self {
         Self {
             descriptions,
+            models,
+            known_models: KnownModels::default(),
+            conditional: FxHashMap::default(),
+            calls: FxHashMap::default(),
+            orders: Orders::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
             objects: FxHashMap::default(),
@@ -76,23 +98,27 @@ impl Translator {
         &mut self.descriptions
     }
 
-    /// Appends what an event of the thread with this number is in the model: nothing, one event or two.
+    /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
+    /// `following` are the thread's later events, as far as they are there.
     pub(super) fn translate(
         &mut self,
-        thread: u64,
+        number: u64,
         event: &RawEvent,
+        following: &[RawEvent],
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
-            Kind::ThreadBegin => self.name(thread),
+            Kind::ThreadBegin => self.name(number),
             _ => {}
         }
-        let thread = self.thread(thread);
-        let site = self.site(event.site);
-        let mut push = |operation| out.push(Event { thread, site, operation });
+        let thread = self.thread(number);
+        // Where a call ends stands its number.
+        let site = self.site(if event.kind == Kind::CallEnds { 0 } else { event.site });
+        let mut emit = Emit { thread, site, out };
+        self.wait_failed(number, event, &mut emit);
         let [first, second] = event.words;
         let operation = match event.kind {
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
@@ -112,7 +138,7 @@ impl Translator {
                 if let Some(&channel) = self.initialized.get(&class)
                     && self.seen.insert((thread, class))
                 {
-                    push(Operation::Receive(channel));
+                    emit.push(Operation::Receive(channel));
                 }
                 let variable = self.variable(Variable::Static(field));
                 let write = matches!(event.kind, Kind::StaticWrite | Kind::NumberedStaticWrite);
@@ -130,7 +156,10 @@ impl Translator {
             Kind::ThreadStart => Operation::Fork(self.thread(second)),
             Kind::ThreadJoin => Operation::Join(self.thread(second)),
             Kind::ThreadBegin => Operation::Start,
-            Kind::ThreadEnd => Operation::End,
+            Kind::ThreadEnd => {
+                self.orders.ended.insert(thread);
+                Operation::End
+            }
             Kind::ClassInitialized => {
                 let Some(record) = self.descriptions.sites.get(&event.site) else {
                     missing_site(event.site, problems);
@@ -141,9 +170,18 @@ impl Translator {
                 let channel = self.initializer(class);
                 Operation::Send(channel)
             }
+            Kind::CallOperand
+            | Kind::CallBegins
+            | Kind::CallEnds
+            | Kind::TaskBegins
+            | Kind::TaskEnds
+            | Kind::ThreadObject => {
+                self.call_event(number, event, following, &mut emit);
+                return;
+            }
             Kind::Object | Kind::GoesOn => return,
         };
-        push(operation);
+        emit.push(operation);
     }
 
     fn access(&mut self, variable: VariableId, write: bool, volatile: bool) -> Operation {
@@ -151,14 +189,16 @@ impl Translator {
             (false, false) => Operation::Read(variable),
             (false, true) => Operation::Write(variable),
             (true, write) => {
-                let channels = &mut self.tables.channels;
-                let channel = *self
-                    .volatiles
-                    .entry(variable)
-                    .or_insert_with(|| channels.push(Channel::Volatile(variable)));
+                let channel = self.volatile(variable);
                 if write { Operation::Send(channel) } else { Operation::Receive(channel) }
             }
         }
+    }
+
+    fn volatile(&mut self, variable: VariableId) -> ChannelId {
+        let channels = &mut self.tables.channels;
+        let new = || channels.push(Channel::Volatile(variable));
+        *self.volatiles.entry(variable).or_insert_with(new)
     }
 
     fn thread(&mut self, number: u64) -> ThreadId {
@@ -257,15 +297,18 @@ impl Translator {
             }
             Found::Unknown => (&class[..], *volatility == Volatility::Volatile),
         };
-        let class = self.tables.names.intern(&binary(declaring));
-        let name = self.tables.names.intern(name);
-        let fields = &mut self.tables.fields;
-        let field = *self
-            .declared
-            .entry((class, name))
-            .or_insert_with(|| fields.push(Field { class, name }));
+        let (declaring, name) = (declaring.to_vec(), name.clone());
+        let field = self.declared_field(&declaring, &name);
         self.fields.insert(site, (field, volatile));
         Some((field, volatile))
+    }
+
+    /// A field by the internal name of the class that declares it.
+    fn declared_field(&mut self, class: &[u8], name: &[u8]) -> FieldId {
+        let class = self.tables.names.intern(&binary(class));
+        let name = self.tables.names.intern(name);
+        let fields = &mut self.tables.fields;
+        *self.declared.entry((class, name)).or_insert_with(|| fields.push(Field { class, name }))
     }
 
     fn site(&mut self, number: u32) -> SiteId {

@@ -1,0 +1,212 @@
+//! The probes around a call of a library method.
+//!
+//! The operands go into local variables above those of the method, and from there back onto the stack.
+//! The variables have no value at any jump, so no frame knows them. A constructor is reported as a whole behind
+//! its call, when its object can be passed on.
+
+use unsnarl_classfile::Opcode::*;
+use unsnarl_classfile::edit::{CodeEditor, CodeError, Inserter, NodeId, PoolEditor, PoolError};
+use unsnarl_classfile::{FieldType, MethodDescriptor, Opcode};
+
+use crate::calls::{Dispatch, MethodName, OperandKind, RecordedCall};
+use crate::hooks::{self, Hook};
+use crate::site::SiteNumber;
+
+/// Where the operands of one call are kept.
+pub(crate) struct CallProbe<'p> {
+    call: &'p RecordedCall,
+    dispatch: Dispatch,
+    is_constructor: bool,
+    site: SiteNumber,
+    /// The receiver, and the arguments with their types.
+    receiver: Option<u16>,
+    arguments: Vec<(FieldType<'p>, u16)>,
+    /// Whether the call is recorded, and its number.
+    considered: u16,
+    number: u16,
+    result: Option<FieldType<'p>>,
+}
+
+impl<'p> CallProbe<'p> {
+    /// Keeps the operands in variables from `first_local` on. Nothing if the descriptor is none.
+    pub(crate) fn new(
+        call: &'p RecordedCall,
+        method: &'p MethodName,
+        dispatch: Dispatch,
+        site: SiteNumber,
+        first_local: u16,
+    ) -> Option<Self> {
+        let descriptor = MethodDescriptor::parse(&method.descriptor)?;
+        let mut next = first_local;
+        let mut local = |words: u16| {
+            let local = next;
+            next = next.checked_add(words)?;
+            Some(local)
+        };
+        let considered = local(1)?;
+        let number = local(1)?;
+        let has_receiver = dispatch != Dispatch::Static;
+        let receiver = if has_receiver { Some(local(1)?) } else { None };
+        let arguments = descriptor
+            .parameters()
+            .map(|parameter| Some((parameter, local(parameter.slots() as u16)?)))
+            .collect::<Option<_>>()?;
+        Some(Self {
+            call,
+            dispatch,
+            is_constructor: method.name == b"<init>",
+            site,
+            receiver,
+            arguments,
+            considered,
+            number,
+            result: descriptor.result(),
+        })
+    }
+
+    /// How many local variables the method has with those of the probe.
+    pub(crate) fn locals(&self) -> u16 {
+        let behind =
+            self.arguments.last().map(|&(parameter, local)| local + parameter.slots() as u16);
+        behind.or(self.receiver.map(|local| local + 1)).unwrap_or(self.number + 1)
+    }
+
+    /// Puts the probes around the call, which `node` is.
+    pub(crate) fn insert(
+        &self,
+        code: &mut CodeEditor,
+        pool: &mut PoolEditor<'_>,
+        node: NodeId,
+    ) -> Result<(), CodeError> {
+        let mut before = code.before(node, pool);
+        let none_needed = self.receiver.is_none() && self.call.operands.is_empty();
+        let stay = self.arguments.is_empty() || none_needed;
+        if !stay {
+            self.store(&mut before);
+        } else if let Some(receiver) = self.receiver {
+            before.plain(Dup).local(AStore, receiver);
+        }
+        if !self.is_constructor {
+            self.report(&mut before)?;
+        }
+        if !stay {
+            self.load(&mut before);
+        }
+        // Code that ends with a call is refused by the verifier anyway.
+        let Some(next) = code.next(node) else { return Ok(()) };
+        let mut after = code.before(next, pool);
+        if self.is_constructor {
+            self.report(&mut after)?;
+        }
+        self.end(&mut after)?;
+        Ok(())
+    }
+
+    fn store(&self, before: &mut Inserter<'_, '_>) {
+        for &(parameter, local) in self.arguments.iter().rev() {
+            before.local(store_of(parameter), local);
+        }
+        if let Some(receiver) = self.receiver {
+            before.local(AStore, receiver);
+        }
+    }
+
+    fn load(&self, before: &mut Inserter<'_, '_>) {
+        if let Some(receiver) = self.receiver {
+            before.local(ALoad, receiver);
+        }
+        for &(parameter, local) in &self.arguments {
+            before.local(load_of(parameter), local);
+        }
+    }
+
+    /// Asks whether the call is recorded, and records that it begins and what it is about.
+    fn report(&self, code: &mut Inserter<'_, '_>) -> Result<(), PoolError> {
+        match (self.dispatch, self.call.method, self.receiver) {
+            (Dispatch::Virtual, Some(method), Some(receiver)) => {
+                code.local(ALoad, receiver).int(method.0.cast_signed())?;
+                invoke(code, hooks::CONSIDERS)?;
+            }
+            _ => {
+                code.int(1)?;
+            }
+        }
+        code.local(IStore, self.considered);
+        for operand in &self.call.operands {
+            let Some(&(parameter, local)) = self.arguments.get(usize::from(operand.position))
+            else {
+                continue;
+            };
+            code.local(load_of(parameter), local);
+            code.int(operand.position.into())?.local(ILoad, self.considered);
+            invoke(code, operand_hook(parameter, operand.what))?;
+        }
+        if self.call.thread {
+            code.local(ILoad, self.considered);
+            invoke(code, hooks::CALLING_THREAD)?;
+        }
+        match self.receiver {
+            Some(receiver) => code.local(ALoad, receiver),
+            None => code.plain(AConstNull),
+        };
+        code.int(self.site.0.cast_signed())?.local(ILoad, self.considered);
+        invoke(code, hooks::CALL_BEGINS)?;
+        code.local(IStore, self.number);
+        Ok(())
+    }
+
+    fn end(&self, code: &mut Inserter<'_, '_>) -> Result<(), PoolError> {
+        let hook = match self.result.map(FieldType::descriptor) {
+            Some([b'L' | b'[', ..]) => {
+                code.plain(Dup);
+                hooks::CALL_ENDS_REFERENCE
+            }
+            Some(b"I" | b"S" | b"B" | b"C" | b"Z") => {
+                code.plain(Dup);
+                hooks::CALL_ENDS_INT
+            }
+            Some(b"J") => {
+                code.plain(Dup2);
+                hooks::CALL_ENDS_LONG
+            }
+            _ => hooks::CALL_ENDS,
+        };
+        code.local(ILoad, self.number);
+        invoke(code, hook)
+    }
+}
+
+fn invoke(code: &mut Inserter<'_, '_>, hook: Hook) -> Result<(), PoolError> {
+    code.invoke_static(hook.class, hook.name, hook.descriptor)?;
+    Ok(())
+}
+
+fn operand_hook(parameter: FieldType<'_>, what: OperandKind) -> Hook {
+    match (what, parameter.descriptor()) {
+        (OperandKind::Reference, _) => hooks::REFERENCE,
+        (OperandKind::Elements, _) => hooks::ELEMENTS,
+        (OperandKind::Text, _) => hooks::TEXT,
+        (OperandKind::Number, b"J") => hooks::LONG,
+        (OperandKind::Number, _) => hooks::INT,
+    }
+}
+
+fn load_of(parameter: FieldType<'_>) -> Opcode {
+    match parameter.descriptor() {
+        b"J" => LLoad,
+        b"F" => FLoad,
+        b"D" => DLoad,
+        [b'L' | b'[', ..] => ALoad,
+        _ => ILoad,
+    }
+}
+
+fn store_of(parameter: FieldType<'_>) -> Opcode {
+    match parameter.descriptor() {
+        b"J" => LStore,
+        b"F" => FStore,
+        b"D" => DStore,
+        [b'L' | b'[', ..] => AStore,
+        _ => IStore,
+    }
+}

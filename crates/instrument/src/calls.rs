@@ -1,0 +1,432 @@
+//! Which calls of library methods are recorded, and what of them.
+//!
+//! The models say what a method orders; the reader of a trace interprets them. Here they only decide
+//! which call sites get probes: those of methods that order threads, or that tell what a later call will
+//! be about (the owner of a lock's view, the field of a handle). *Deviation* from the models: what is in
+//! collections (the slots [`CONTENTS`]) is not followed from call to call. A task is taken from its
+//! collection when that is handed over, and a sentence about "any element of" a container is about all that
+//! was put into it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_classfile::{FieldType, MethodDescriptor};
+use unsnarl_models::{
+    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Place, Reflect,
+};
+
+use crate::thread::is_hooked;
+
+/// The number of a method's name and parameters, by which the runtime asks for them. 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MethodNumber(pub u32);
+
+/// A method as a call names it. Names are modified UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MethodName {
+    /// The internal name of the class that the code names.
+    pub class: Vec<u8>,
+    /// The name of the method.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+}
+
+/// How the method that runs is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dispatch {
+    /// There is no receiver.
+    Static,
+    /// It is the one that the code names: a constructor, or a method of a superclass.
+    Special,
+    /// By the class of the receiver.
+    Virtual,
+}
+
+/// A call that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedCall {
+    /// What the runtime asks the class of the receiver for; none if it need not ask.
+    pub method: Option<MethodNumber>,
+    /// What is recorded besides the receiver, in the order of the arguments.
+    pub operands: Vec<Operand>,
+    /// Whether the object of the calling thread is recorded.
+    pub thread: bool,
+}
+
+/// An argument that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Its place among the arguments.
+    pub position: u8,
+    /// What of it.
+    pub what: OperandKind,
+}
+
+/// What is recorded of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperandKind {
+    /// Which object it is.
+    Reference,
+    /// The number.
+    Number,
+    /// Which object it is, and what the string says.
+    Text,
+    /// Which object it is, and which are its elements.
+    Elements,
+}
+
+/// What the models have to say about calls.
+#[derive(Debug)]
+pub struct Calls {
+    models: Arc<Models>,
+    /// The slots through which something is ordered.
+    slots: FxHashSet<Box<str>>,
+    /// The classes with a model that is recorded, by the name of the method.
+    classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
+    /// The methods that are started, with the number of their arguments.
+    tasks: FxHashSet<(Box<[u8]>, usize)>,
+    methods: Mutex<Methods>,
+}
+
+/// The names and parameters that call sites asked for.
+#[derive(Debug, Default)]
+struct Methods {
+    numbers: FxHashMap<(Vec<u8>, Vec<u8>), MethodNumber>,
+    all: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Calls {
+    /// Reads all models.
+    #[must_use]
+    pub fn new(models: Arc<Models>) -> Self {
+        let mut calls = Self {
+            slots: FxHashSet::default(),
+            classes: FxHashMap::default(),
+            tasks: started(&models),
+            methods: Mutex::default(),
+            models,
+        };
+        calls.find_slots();
+        let mut classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>> = FxHashMap::default();
+        for (class, model) in calls.models.classes() {
+            for (name, _, method) in model.methods() {
+                if is_hooked(class, name) {
+                    continue;
+                }
+                let known = classes.entry(name.into()).or_default();
+                if calls.records(model, method) && known.last().is_none_or(|it| **it != *class) {
+                    known.push(class.into());
+                }
+            }
+        }
+        classes.retain(|_, classes| !classes.is_empty());
+        calls.classes = classes;
+        calls
+    }
+
+    /// The models.
+    #[must_use]
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// Whether a method of this name may be modelled, or may be started as a task.
+    #[must_use]
+    pub fn knows(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        self.classes.contains_key(name) || self.is_task(name, descriptor)
+    }
+
+    /// Whether some model starts methods of this name and with so many arguments.
+    #[must_use]
+    pub fn is_task(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        let arguments = || MethodDescriptor::parse(descriptor).map(|it| it.parameters().count());
+        // Most names are in no model.
+        self.tasks.iter().any(|(task, _)| **task == *name)
+            && arguments().is_some_and(|count| self.tasks.contains(&(name.into(), count)))
+    }
+
+    /// Whether calls that this model speaks for are recorded.
+    #[must_use]
+    pub fn is_recorded(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        self.recorded(class, name, descriptor).is_some()
+    }
+
+    /// A call whose model is known to be that of `model_class`.
+    #[must_use]
+    pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
+        let model = self.recorded(model_class, &method.name, &method.descriptor)?;
+        let (operands, thread) = self.operands([model], &method.descriptor)?;
+        Some(RecordedCall { method: None, operands, thread })
+    }
+
+    /// A call whose model depends on the class of the receiver: one of the modelled classes that
+    /// `may_be` lets pass.
+    pub fn virtual_call(
+        &self,
+        method: &MethodName,
+        may_be: impl Fn(&[u8]) -> bool,
+    ) -> Option<RecordedCall> {
+        let classes = self.classes.get(&*method.name)?;
+        let models: Vec<_> = classes
+            .iter()
+            .filter_map(|class| {
+                let model = self.recorded(class, &method.name, &method.descriptor)?;
+                may_be(class).then_some(model)
+            })
+            .collect();
+        if models.is_empty() {
+            return None;
+        }
+        let (operands, thread) = self.operands(models, &method.descriptor)?;
+        let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = methods.number(&method.name, &method.descriptor);
+        Some(RecordedCall { method: Some(number), operands, thread })
+    }
+
+    /// The name and descriptor of a method that was given a number.
+    #[must_use]
+    pub fn method(&self, number: MethodNumber) -> Option<(Vec<u8>, Vec<u8>)> {
+        let methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
+        methods.all.get((number.0 as usize).checked_sub(1)?).cloned()
+    }
+
+    fn recorded(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&MethodModel> {
+        if is_hooked(class, name) {
+            return None;
+        }
+        let class = self.models.methods_of(class)?;
+        class.method(name, descriptor).filter(|method| self.records(class, method))
+    }
+
+    fn records(&self, class: &ClassModel, method: &MethodModel) -> bool {
+        let effects = &method.effects;
+        effects.iter().any(|effect| self.matters(effect)) || {
+            // A view of an object of which a part orders something: the reader has to know that it is one.
+            let is_view =
+                |effect: &Effect| matches!(effect, Effect::Return(place) if is_operand(place));
+            effects.iter().any(is_view) && effects.len() == 1 && has_ordering_parts(class)
+        }
+    }
+
+    /// Whether a sentence orders something, or says what others that do are about.
+    fn matters(&self, effect: &Effect) -> bool {
+        orders(effect)
+            || match effect {
+                Effect::Flow { to: Place::Slot(_, slot), .. } => self.slots.contains(slot),
+                Effect::Reflect(Reflect::Member { kind: MemberKind::Field, name, .. }) => {
+                    name.is_some()
+                }
+                _ => false,
+            }
+    }
+
+    /// The slots that ordering sentences name, those of methods that tasks call, and those from which
+    /// something flows into them.
+    fn find_slots(&mut self) {
+        let mut slots = FxHashSet::default();
+        let models = Arc::clone(&self.models);
+        let all = || models.classes().flat_map(|(_, class)| class.methods());
+        for (name, _, method) in all() {
+            for effect in &method.effects {
+                if orders(effect) {
+                    deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
+                }
+                if let Effect::Call(call) = effect
+                    && self.tasks.iter().any(|(task, _)| **task == *name)
+                {
+                    add_slots(&call.receiver, &mut slots);
+                }
+            }
+        }
+        loop {
+            let before = slots.len();
+            for (_, _, method) in all() {
+                for effect in &method.effects {
+                    if let Effect::Flow { from, to: Place::Slot(_, slot) } = effect
+                        && slots.contains(slot)
+                    {
+                        add_slots(from, &mut slots);
+                    }
+                }
+            }
+            if slots.len() == before {
+                break;
+            }
+        }
+        self.slots = slots;
+    }
+
+    /// What these models need to know of a call, and whether the thread is part of it. Nothing if the
+    /// descriptor is none.
+    fn operands<'m>(
+        &self,
+        models: impl IntoIterator<Item = &'m MethodModel>,
+        descriptor: &[u8],
+    ) -> Option<(Vec<Operand>, bool)> {
+        let parameters: Vec<FieldType<'_>> =
+            MethodDescriptor::parse(descriptor)?.parameters().collect();
+        let mut operands = FxHashMap::default();
+        let mut thread = false;
+        let mut add = |position: usize, what: OperandKind| {
+            let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
+            else {
+                return;
+            };
+            let what = match parameter.descriptor() {
+                [b'L' | b'[', ..] => what,
+                b"I" | b"S" | b"B" | b"C" | b"Z" | b"J" => OperandKind::Number,
+                _ => return,
+            };
+            let known = operands.entry(place).or_insert(what);
+            *known = what.max(*known);
+        };
+        for effect in models.into_iter().flat_map(|model| &model.effects) {
+            if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
+                && let Some(position) = position(name, parameters.len())
+            {
+                add(position, OperandKind::Text);
+            }
+            let places = match effect {
+                Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
+                _ => deciding(effect),
+            };
+            for part in places.iter().flat_map(|place| place.parts()) {
+                match part {
+                    Place::Thread => thread = true,
+                    Place::Slot(of, slot) if CONTENTS.contains(&&**slot) => {
+                        if let Some(position) = position(of, parameters.len()) {
+                            add(position, OperandKind::Elements);
+                        }
+                    }
+                    Place::Element(of) => {
+                        if let Some(position) = position(of, parameters.len()) {
+                            add(position, OperandKind::Elements);
+                        }
+                    }
+                    Place::Variable { object, .. } => {
+                        // An element of an array, whose index comes behind it.
+                        if let Some(position) = position(object, parameters.len()) {
+                            add(position + 1, OperandKind::Reference);
+                        }
+                    }
+                    _ => {
+                        if let Some(position) = position(part, parameters.len()) {
+                            add(position, OperandKind::Reference);
+                        }
+                    }
+                }
+            }
+        }
+        let mut operands: Vec<_> =
+            operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
+        operands.sort_by_key(|operand| operand.position);
+        Some((operands, thread))
+    }
+}
+
+impl Methods {
+    fn number(&mut self, name: &[u8], descriptor: &[u8]) -> MethodNumber {
+        let Self { numbers, all } = self;
+        *numbers.entry((name.to_vec(), descriptor.to_vec())).or_insert_with(|| {
+            all.push((name.to_vec(), descriptor.to_vec()));
+            MethodNumber(all.len() as u32)
+        })
+    }
+}
+
+/// The methods that sentences start, and what the models of those call in turn.
+fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
+    let mut tasks: FxHashSet<(Box<[u8]>, usize)> = FxHashSet::default();
+    let all = || models.classes().flat_map(|(_, class)| class.methods());
+    for effect in all().flat_map(|(_, _, method)| &method.effects) {
+        if let Effect::Start { call, .. } = effect
+            && orders(effect)
+        {
+            tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
+        }
+    }
+    loop {
+        let before = tasks.len();
+        for (name, _, method) in all() {
+            for effect in &method.effects {
+                if let Effect::Call(call) = effect
+                    && tasks.iter().any(|(task, _)| **task == *name)
+                    && call.receiver.root() == &Place::This
+                {
+                    tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
+                }
+            }
+        }
+        if tasks.len() == before {
+            return tasks;
+        }
+    }
+}
+
+/// Whether a sentence orders what threads do, or is an access.
+fn orders(effect: &Effect) -> bool {
+    match effect {
+        Effect::Acquire { .. }
+        | Effect::Release { .. }
+        | Effect::Wait { .. }
+        | Effect::Notify { .. }
+        | Effect::Send { .. }
+        | Effect::Receive { .. }
+        | Effect::Join { .. }
+        | Effect::Serial(_) => true,
+        Effect::Start { call, .. } => match &call.receiver {
+            Place::Slot(of, _) | Place::Element(of) => matches!(**of, Place::Argument(_)),
+            receiver => is_operand(receiver),
+        },
+        Effect::Read { place, .. } | Effect::Write { place, .. } => {
+            matches!(place, Place::Variable { .. })
+        }
+        _ => false,
+    }
+}
+
+/// The places of an ordering sentence on which the order depends.
+fn deciding(effect: &Effect) -> Vec<&Place> {
+    match effect {
+        Effect::Start { call, groups, after, .. } => {
+            std::iter::once(&call.receiver).chain(groups).chain(after).collect()
+        }
+        _ if orders(effect) => effect.places(),
+        _ => Vec::new(),
+    }
+}
+
+fn is_operand(place: &Place) -> bool {
+    matches!(place, Place::This | Place::Argument(_) | Place::Last)
+}
+
+/// Whether some model of the class orders by a part of the receiver.
+fn has_ordering_parts(class: &ClassModel) -> bool {
+    let of_this = |place: &Place| match place {
+        Place::Slot(of, slot) => **of == Place::This && !CONTENTS.contains(&&**slot),
+        _ => false,
+    };
+    class.methods().any(|(_, _, method)| {
+        method.effects.iter().any(|effect| deciding(effect).into_iter().any(of_this))
+    })
+}
+
+fn add_slots(place: &Place, slots: &mut FxHashSet<Box<str>>) {
+    for part in place.parts() {
+        if let Place::Slot(_, slot) = part
+            && !CONTENTS.contains(&&**slot)
+        {
+            slots.insert(slot.clone());
+        }
+    }
+}
+
+/// Which argument a place is.
+fn position(place: &Place, arguments: usize) -> Option<usize> {
+    match place {
+        Place::Argument(position) => Some(usize::from(*position)),
+        Place::Last => arguments.checked_sub(1),
+        _ => None,
+    }
+}

@@ -1,0 +1,313 @@
+//! Calls of library methods: what was recorded of them, and the model that says what it means.
+//!
+//! A call begins before its operation and ends behind it, so sentences that give something away (`release`,
+//! `send`, `start`) happen at its beginning, and those that take something (`acquire`, `receive`, `join`) at its
+//! end. *Deviation*: a lock that a method takes and gives back by itself would be held before it is free; such
+//! a method sends at its beginning and receives at its end as well, which orders two of them whichever
+//! of them was first.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use unsnarl_models::{Effect, MethodModel, Outcome, Place};
+
+use super::super::chunks::RawEvent;
+use super::super::classes::{argument_count, internal_name};
+use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_THREAD};
+use super::super::records::{Dispatch, SiteOperation};
+use super::Translator;
+use crate::{Event, LockId, Operation, SiteId, ThreadId};
+
+/// What a place in a sentence stands for: an object by its id, or something that only models know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Value(pub(super) u64);
+
+impl Value {
+    /// Ids of objects are smaller.
+    const OF_MODELS: u64 = 1 << 63;
+
+    pub(super) fn of_models(number: usize) -> Self {
+        Self(Self::OF_MODELS | number as u64)
+    }
+
+    pub(super) fn is_object(self) -> bool {
+        self.0 != 0 && self.0 < Self::OF_MODELS
+    }
+}
+
+/// A call that has begun.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    /// Its number in its thread.
+    number: u32,
+    pub(super) site: SiteId,
+    pub(super) model: Option<Arc<MethodModel>>,
+    pub(super) receiver: Value,
+    operands: SmallVec<[(u64, u64); 2]>,
+    /// How many arguments it has.
+    arguments: u64,
+    /// What it returned, when it has.
+    pub(super) result: Option<u64>,
+    /// The lock that it has given up to wait.
+    pub(super) waits_for: Option<LockId>,
+    /// What each `start` among its sentences, by its place, has started.
+    pub(super) started: SmallVec<[(usize, Value); 1]>,
+}
+
+/// What a thread is in the middle of.
+#[derive(Debug, Default)]
+pub(super) struct InThread {
+    operands: SmallVec<[(u64, u64); 2]>,
+    calls: u32,
+    open: Vec<Call>,
+    /// The tasks that it runs, one inside the other.
+    pub(super) tasks: Vec<Value>,
+}
+
+impl InThread {
+    /// The number that its next call has.
+    fn next_call(&self) -> u32 {
+        self.calls.wrapping_add(1).max(1)
+    }
+}
+
+/// The models of calls, by site and by the id of the receiver's `Class`.
+pub(super) type KnownModels = FxHashMap<(u32, u64), Option<Arc<MethodModel>>>;
+
+/// Where events of one step go.
+pub(super) struct Emit<'o> {
+    pub(super) thread: ThreadId,
+    pub(super) site: SiteId,
+    pub(super) out: &'o mut Vec<Event>,
+}
+
+impl Emit<'_> {
+    pub(super) fn push(&mut self, operation: Operation) {
+        self.out.push(Event { thread: self.thread, site: self.site, operation });
+    }
+}
+
+impl Call {
+    /// The ids of the objects that an operand consists of; none if it is null or was not recorded.
+    pub(super) fn operand(&self, place: &Place) -> Option<u64> {
+        let position = match place {
+            Place::This => return Some(self.receiver.0).filter(|&id| id != 0),
+            Place::Result => return self.result.filter(|&id| id != 0),
+            Place::Thread => OPERAND_THREAD,
+            place => self.position(place)?,
+        };
+        self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
+    }
+
+    /// The argument behind another one.
+    pub(super) fn operand_behind(&self, place: &Place) -> Option<u64> {
+        let position = self.position(place)? + 1;
+        self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
+    }
+
+    /// The elements of an argument that were recorded.
+    pub(super) fn elements(&self, place: &Place) -> impl Iterator<Item = Value> {
+        let position = self.position(place).map(|position| position | OPERAND_ELEMENT);
+        let elements = self.operands.iter().filter(move |operand| Some(operand.0) == position);
+        elements.map(|operand| Value(operand.1))
+    }
+
+    fn position(&self, place: &Place) -> Option<u64> {
+        match place {
+            Place::Argument(position) => Some(u64::from(*position)),
+            Place::Last => self.arguments.checked_sub(1),
+            _ => None,
+        }
+    }
+}
+
+impl Translator {
+    /// Takes an event about calls and tasks. `following` are those that come behind it in its thread, as
+    /// far as they are there: whether a call succeeds is seen there.
+    pub(super) fn call_event(
+        &mut self,
+        number: u64,
+        event: &RawEvent,
+        following: &[RawEvent],
+        emit: &mut Emit<'_>,
+    ) {
+        let [first, second] = event.words;
+        match event.kind {
+            Kind::CallOperand => self.in_thread(number).operands.push((first, second)),
+            Kind::ThreadObject => {
+                let thread = self.thread(second);
+                self.orders.threads.insert(Value(first), thread);
+            }
+            Kind::CallBegins => self.call_begins(number, event, following, emit),
+            Kind::CallEnds => self.call_ends(number, event.site, second, emit),
+            Kind::TaskBegins => self.task_begins(number, Value(second), emit),
+            Kind::TaskEnds => self.task_ends(number, Value(second), emit),
+            _ => {}
+        }
+    }
+
+    fn call_begins(
+        &mut self,
+        thread: u64,
+        event: &RawEvent,
+        following: &[RawEvent],
+        emit: &mut Emit<'_>,
+    ) {
+        let receiver = event.words[1];
+        let model = self.model(event.site, receiver);
+        let arguments = match self.descriptions.sites.get(&event.site).map(|it| &it.operation) {
+            Some(SiteOperation::Call { descriptor, .. }) => argument_count(descriptor) as u64,
+            _ => 0,
+        };
+        let site = emit.site;
+        let state = self.in_thread(thread);
+        state.calls = state.next_call();
+        let mut call = Call {
+            number: state.calls,
+            site,
+            model,
+            receiver: Value(receiver),
+            operands: std::mem::take(&mut state.operands),
+            arguments,
+            result: None,
+            waits_for: None,
+            started: SmallVec::new(),
+        };
+        let number = call.number;
+        let ending = move || ending(number, following);
+        self.begin_effects(&mut call, &ending, emit);
+        self.in_thread(thread).open.push(call);
+    }
+
+    /// Calls that began later and have not ended have failed.
+    fn call_ends(&mut self, thread: u64, number: u32, result: u64, emit: &mut Emit<'_>) {
+        let open = &mut self.in_thread(thread).open;
+        let Some(place) = open.iter().rposition(|call| call.number == number) else { return };
+        open.truncate(place + 1);
+        let Some(mut call) = open.pop() else { return };
+        call.result = Some(result);
+        emit.site = call.site;
+        self.end_effects(&call, emit);
+    }
+
+    /// A thread that waited for a notification and does anything but to return from that has been
+    /// interrupted, and has the lock again.
+    pub(super) fn wait_failed(&mut self, thread: u64, event: &RawEvent, emit: &mut Emit<'_>) {
+        let Some(call) = self.calls.get_mut(&thread).and_then(|state| state.open.last_mut()) else {
+            return;
+        };
+        let returns = event.kind == Kind::CallEnds && event.site == call.number;
+        if let (Some(lock), false) = (call.waits_for, returns) {
+            call.waits_for = None;
+            let site = std::mem::replace(&mut emit.site, call.site);
+            emit.push(Operation::Wake(lock));
+            emit.site = site;
+        }
+    }
+
+    pub(super) fn in_thread(&mut self, thread: u64) -> &mut InThread {
+        self.calls.entry(thread).or_default()
+    }
+
+    /// The model of a call at a site on a receiver.
+    fn model(&mut self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
+        let class = self.descriptions.class_of.get(&receiver).copied().unwrap_or(0);
+        if let Some(known) = self.known_models.get(&(site, class)) {
+            return known.clone();
+        }
+        let model = self.find_model(site, receiver);
+        self.known_models.insert((site, class), model.clone());
+        model
+    }
+
+    /// Whether a call at a site may give something away only if it succeeds, whatever it is called on.
+    pub(in super::super) fn depends_on_outcome(&mut self, site: u32) -> bool {
+        if let Some(&known) = self.conditional.get(&site) {
+            return known;
+        }
+        let operation = self.descriptions.sites.get(&site).map(|record| &record.operation);
+        let Some(SiteOperation::Call { name, descriptor, .. }) = operation else { return false };
+        let gives_conditionally = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Release { when: Some(_), .. }
+                    | Effect::Send { when: Some(_), .. }
+                    | Effect::Write { when: Some(_), .. }
+            )
+        };
+        let conditional = self
+            .models
+            .classes()
+            .filter_map(|(_, class)| class.method(name, descriptor))
+            .any(|model| model.effects.iter().any(gives_conditionally));
+        self.conditional.insert(site, conditional);
+        conditional
+    }
+
+    /// Whether it is known how the next call of a thread ends, from what follows its beginning.
+    pub(in super::super) fn is_decided(&mut self, thread: u64, following: &[RawEvent]) -> bool {
+        is_decided(self.in_thread(thread).next_call(), following)
+    }
+
+    fn find_model(&self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
+        let operation = &self.descriptions.sites.get(&site)?.operation;
+        let SiteOperation::Call { class, name, descriptor, dispatch } = operation else {
+            return None;
+        };
+        let receiver = match dispatch {
+            Dispatch::Virtual => self.class_of(receiver)?,
+            Dispatch::Static | Dispatch::Special => class.clone(),
+        };
+        let classes = &self.descriptions.classes;
+        let model = classes.model(&self.models, &receiver, name, descriptor)?;
+        let model = self.models.methods_of(model)?.method(name, descriptor)?;
+        Some(Arc::new(model.clone()))
+    }
+
+    /// The internal name of the class of an object.
+    pub(super) fn class_of(&self, object: u64) -> Option<Vec<u8>> {
+        let Some(class) = self.descriptions.class_of.get(&object) else {
+            let is_class = self.descriptions.class_names.contains_key(&object);
+            return is_class.then(|| b"java/lang/Class".to_vec());
+        };
+        self.descriptions.class_names.get(class).map(|name| internal_name(name))
+    }
+}
+
+/// Whether it is known how a call ends: it has, or one around it has.
+fn is_decided(number: u32, following: &[RawEvent]) -> bool {
+    let decides = |event: &RawEvent| match event.kind {
+        Kind::CallEnds => event.site <= number,
+        kind => kind == Kind::ThreadEnd,
+    };
+    following.iter().any(decides)
+}
+
+/// What a call returned; none if it failed, or if that is not known yet.
+fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
+    for event in following {
+        match event.kind {
+            Kind::CallEnds if event.site == number => return Some(event.words[1]),
+            // A call around this one has ended.
+            Kind::CallEnds if event.site < number => return None,
+            Kind::ThreadEnd => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a call that returned this has an outcome.
+pub(super) fn holds(when: Option<&Outcome>, result: u64) -> bool {
+    let number = result.cast_signed();
+    match when {
+        None | Some(Outcome::Normal | Outcome::Finished) => true,
+        Some(Outcome::True) => result == 1,
+        Some(Outcome::False | Outcome::Null | Outcome::Zero) => result == 0,
+        Some(Outcome::NonNull | Outcome::NonZero) => result != 0,
+        Some(Outcome::Positive) => number > 0,
+        Some(Outcome::Negative) => number < 0,
+        Some(Outcome::Exception | Outcome::Throws(_)) => false,
+    }
+}

@@ -1,0 +1,279 @@
+//! Tasks: what one thread starts and another runs.
+//!
+//! A task is known by its object, which may be started again and again, also at the same time. All its
+//! starts come before each of its runs, and each end of a run before whoever joins one of its groups: more
+//! order than there is, and never less.
+
+use std::collections::VecDeque;
+
+use smallvec::SmallVec;
+use unsnarl_models::{Effect, Place, StartKind};
+
+use super::Translator;
+use super::calls::{Call, Emit, Value};
+use super::effects::{Key, Values};
+use crate::Operation;
+
+/// A task that was started.
+#[derive(Debug, Default)]
+pub(super) struct Started {
+    groups: SmallVec<[Group; 2]>,
+    /// What it waits for; the latest [`MOST_AFTER`] of them.
+    after: VecDeque<Value>,
+    /// Each of its runs ends before the next begins.
+    is_periodic: bool,
+    /// It runs when a stream is asked for its result.
+    is_of_stream: bool,
+}
+
+/// What a task is joined by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Group {
+    Value(Value),
+    /// Whatever is in a slot when the task runs.
+    Slot(Value, Box<str>),
+}
+
+/// What is run when a method is started.
+#[derive(Debug, Default)]
+struct Found {
+    /// Objects whose methods can be seen to run.
+    tasks: Values,
+    /// Objects of the library that run them, and have ended when they have.
+    on_the_way: Values,
+    /// What was looked at already.
+    methods: Vec<(Value, Box<str>)>,
+}
+
+/// How many different things a task that is started again and again may wait for.
+const MOST_AFTER: usize = 64;
+/// How many groups that wait for each other are joined at once.
+const MOST_LINKED: usize = 64;
+
+impl Translator {
+    /// What a sentence starts. The groups that the method returns are attached when it does.
+    pub(super) fn start(
+        &mut self,
+        index: usize,
+        effect: &Effect,
+        call: &mut Call,
+        emit: &mut Emit<'_>,
+    ) {
+        let Effect::Start { call: started, kind, groups, after } = effect else { return };
+        let after: Values = after.iter().flat_map(|place| self.values(place, call)).collect();
+        let is_thread = matches!(kind, StartKind::Thread | StartKind::VirtualThread);
+        let itself = [&started.receiver, &Place::Result];
+        let is_only_thread = is_thread && groups.iter().all(|group| itself.contains(&group));
+        let mut known: SmallVec<[Group; 2]> = SmallVec::new();
+        for group in groups.iter().filter(|group| !group.is_of_result() && !is_only_thread) {
+            match group {
+                Place::Slot(of, slot) if *kind == StartKind::ParallelStream => {
+                    let of = self.values(of, call);
+                    known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
+                }
+                group => known.extend(self.values(group, call).into_iter().map(Group::Value)),
+            }
+        }
+        let mut found = Found::default();
+        for receiver in self.values(&started.receiver, call) {
+            self.find_tasks(receiver, &started.method, started.arguments.len(), &mut found);
+        }
+        let Found { tasks, on_the_way, .. } = found;
+        if is_only_thread {
+            // The hooks in `Thread` see the rest.
+            let through = on_the_way.iter().filter(|it| !self.orders.threads.contains_key(it));
+            known.extend(through.map(|&it| Group::Value(it)));
+            if known.is_empty() {
+                return;
+            }
+        } else {
+            known.extend(on_the_way.iter().map(|&it| Group::Value(it)));
+        }
+        if tasks.is_empty() {
+            // Nobody sees it run: who joins it joins what it waited for.
+            for group in &known {
+                if let Group::Value(group) = group {
+                    self.link(*group, &after);
+                }
+            }
+        }
+        for &task in &tasks {
+            if !is_only_thread {
+                let channel = self.channel(Key::TaskStart(task));
+                emit.push(Operation::Send(channel));
+            }
+            let state = self.orders.started.entry(task).or_default();
+            for group in &known {
+                if !state.groups.contains(group) {
+                    state.groups.push(group.clone());
+                }
+            }
+            for &place in &after {
+                if !state.after.contains(&place) {
+                    state.after.push_back(place);
+                }
+            }
+            while state.after.len() > MOST_AFTER {
+                state.after.pop_front();
+            }
+            state.is_periodic |= *kind == StartKind::PeriodicTask;
+            state.is_of_stream |= *kind == StartKind::ParallelStream;
+        }
+        call.started.extend(tasks.iter().map(|&task| (index, task)));
+    }
+
+    /// The objects whose methods can be seen to run when a method is started: its receiver, or those that
+    /// the model of the method calls.
+    fn find_tasks(&self, of: Value, method: &str, arguments: usize, found: &mut Found) {
+        if found.methods.iter().any(|(known, name)| *known == of && **name == *method) {
+            return;
+        }
+        found.methods.push((of, method.into()));
+        let Some(class) = self.class_of(of.0) else { return };
+        let classes = &self.descriptions.classes;
+        if classes.has_probes(&class, method.as_bytes(), arguments) {
+            if !found.tasks.contains(&of) {
+                found.tasks.push(of);
+            }
+            return;
+        }
+        let models = classes.ancestors(&class).0.into_iter().filter_map(|class| {
+            let mut methods = self.models.methods_of(class)?.methods();
+            methods.find(|(name, _, _)| *name == method.as_bytes()).map(|(_, _, model)| model)
+        });
+        let Some(model) = { models }.next() else { return };
+        for effect in &model.effects {
+            let Effect::Call(call) = effect else { continue };
+            let arguments = call.arguments.len();
+            match &call.receiver {
+                Place::This => self.find_tasks(of, &call.method, arguments, found),
+                Place::Slot(base, slot) if **base == Place::This => {
+                    for receiver in self.in_slot(of, slot) {
+                        if !found.on_the_way.contains(&of) {
+                            found.on_the_way.push(of);
+                        }
+                        self.find_tasks(receiver, &call.method, arguments, found);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The groups of a start that only the result of the call tells.
+    pub(super) fn attach(&mut self, index: usize, groups: &[Place], effect: &Effect, call: &Call) {
+        let Effect::Start { after, .. } = effect else { return };
+        let tasks: Values = call.started.iter().filter(|it| it.0 == index).map(|it| it.1).collect();
+        for group in groups.iter().filter(|group| group.is_of_result()) {
+            for group in self.values(group, call) {
+                if tasks.is_empty() {
+                    let after: Values =
+                        after.iter().flat_map(|place| self.values(place, call)).collect();
+                    self.link(group, &after);
+                }
+                for &task in &tasks {
+                    let end = self.channel(Key::TaskEnd(task));
+                    let attached = self.orders.attached.entry(group).or_default();
+                    if !attached.contains(&end) {
+                        attached.push(end);
+                    }
+                }
+            }
+        }
+    }
+
+    fn link(&mut self, group: Value, to: &[Value]) {
+        if !to.is_empty() {
+            self.orders.links.entry(group).or_default().extend_from_slice(to);
+        }
+    }
+
+    pub(super) fn task_begins(&mut self, thread: u64, task: Value, emit: &mut Emit<'_>) {
+        let Some(state) = self.orders.started.get(&task) else { return };
+        let after: Vec<Value> = state.after.iter().copied().collect();
+        let (is_periodic, is_of_stream) = (state.is_periodic, state.is_of_stream);
+        self.in_thread(thread).tasks.push(task);
+        self.receive_from(&Key::TaskStart(task), emit);
+        for place in after {
+            self.join(place, emit);
+            self.receive_from(&Key::Object(place), emit);
+        }
+        if is_periodic {
+            self.receive_from(&Key::Serial(task), emit);
+        }
+        for group in self.groups(task) {
+            if self.orders.serial.contains(&group) {
+                self.receive_from(&Key::Serial(group), emit);
+            }
+            if is_of_stream {
+                self.receive_from(&Key::Workers(group), emit);
+            }
+        }
+    }
+
+    pub(super) fn task_ends(&mut self, thread: u64, task: Value, emit: &mut Emit<'_>) {
+        let tasks = &mut self.in_thread(thread).tasks;
+        let Some(place) = tasks.iter().rposition(|&running| running == task) else { return };
+        tasks.truncate(place);
+        let mut keys = vec![Key::TaskEnd(task)];
+        for group in self.groups(task) {
+            keys.push(Key::Group(group));
+            if self.orders.serial.contains(&group) {
+                keys.push(Key::Serial(group));
+            }
+        }
+        if self.orders.started.get(&task).is_some_and(|state| state.is_periodic) {
+            keys.push(Key::Serial(task));
+        }
+        for key in keys {
+            let channel = self.channel(key);
+            emit.push(Operation::Send(channel));
+        }
+    }
+
+    fn groups(&self, task: Value) -> Values {
+        let groups = self.orders.started.get(&task).map(|state| &state.groups[..]);
+        let values = groups.unwrap_or_default().iter().flat_map(|group| match group {
+            Group::Value(value) => SmallVec::from_slice(&[*value]),
+            Group::Slot(of, slot) => self.in_slot(*of, slot),
+        });
+        values.collect()
+    }
+
+    /// All that was started in a group and has ended comes before what follows.
+    pub(super) fn join(&mut self, group: Value, emit: &mut Emit<'_>) {
+        let mut joined = vec![group];
+        let mut next = 0;
+        while let Some(&group) = joined.get(next) {
+            self.receive_from(&Key::Group(group), emit);
+            for &channel in self.orders.attached.get(&group).into_iter().flatten() {
+                emit.push(Operation::Receive(channel));
+            }
+            if let Some(&thread) = self.orders.threads.get(&group)
+                && self.orders.ended.contains(&thread)
+            {
+                emit.push(Operation::Join(thread));
+            }
+            if next > 0 {
+                self.receive_from(&Key::Object(group), emit);
+            }
+            if joined.len() < MOST_LINKED {
+                let linked = self.orders.links.get(&group).into_iter().flatten();
+                let new: Vec<_> = linked.filter(|it| !joined.contains(it)).copied().collect();
+                joined.extend(new);
+            }
+            next += 1;
+        }
+    }
+
+    /// A stream that is asked for its result lets its workers run.
+    pub(super) fn workers_wait(&mut self, group: &Place, call: &Call, emit: &mut Emit<'_>) {
+        if !matches!(group, Place::Slot(..)) {
+            return;
+        }
+        for group in self.values(group, call) {
+            let channel = self.channel(Key::Workers(group));
+            emit.push(Operation::Send(channel));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+package java.lang;
+
+import java.util.Collection;
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.Hidden;
+
+/**
+ * What the probes around calls of library methods call, and those in methods that may be tasks. They
+ * only write down what happens; what it means is in the models, which the reader of the trace knows.
+ *
+ * <p>What a call is about is written before its beginning. A call is known by its number in its thread,
+ * which stands in the place of the site when it ends; a call that fails has no end.
+ */
+public final class UnsnarlCalls {
+    /** Where an operand stands: an argument, an element of an argument, or the calling thread. */
+    private static final int ELEMENT = 0x100;
+    private static final int THREAD = 0x200;
+
+    private static final Unsafe UNSAFE = Unsafe.getUnsafe();
+
+    private UnsnarlCalls() {}
+
+    /** Makes sure that nothing has to be loaded later. */
+    static void prepare() {
+        UnsnarlModelled.in(Object.class, 0);
+    }
+
+    /** Whether calls of a method are recorded on this receiver. */
+    @Hidden
+    public static int considers(Object receiver, int method) {
+        return receiver != null && UnsnarlModelled.in(receiver.getClass(), method) ? 1 : 0;
+    }
+
+    @Hidden
+    public static void reference(Object argument, int position, int considered) {
+        if (considered != 0 && argument != null) {
+            operand(UnsnarlHooks.current(), argument, position);
+        }
+    }
+
+    @Hidden
+    public static void number(int argument, int position, int considered) {
+        if (considered != 0) {
+            operand(UnsnarlHooks.current(), position, argument);
+        }
+    }
+
+    @Hidden
+    public static void number(long argument, int position, int considered) {
+        if (considered != 0) {
+            operand(UnsnarlHooks.current(), position, argument);
+        }
+    }
+
+    /** An argument that is a string whose text matters. */
+    @Hidden
+    public static void text(Object argument, int position, int considered) {
+        if (considered != 0 && argument instanceof String text) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            UnsnarlNative.describe(UnsnarlNative.TEXT, UnsnarlHooks.identify(thread, text), text);
+            operand(thread, text, position);
+        }
+    }
+
+    /** An argument whose elements matter. Only collections of the JDK are asked for them. */
+    @Hidden
+    public static void elements(Object argument, int position, int considered) {
+        if (considered == 0 || argument == null) {
+            return;
+        }
+        UnsnarlThread thread = UnsnarlHooks.current();
+        operand(thread, argument, position);
+        Object[] elements = null;
+        if (argument instanceof Object[] array) {
+            elements = array;
+        } else if (argument instanceof Collection<?> collection && isOwn(argument.getClass())) {
+            elements = collection.toArray();
+        }
+        if (elements != null) {
+            for (Object element : elements) {
+                if (element != null) {
+                    operand(thread, element, position | ELEMENT);
+                }
+            }
+        }
+    }
+
+    /** Whether a collection runs no code of the program when it is copied, as wrappers would do. */
+    private static boolean isOwn(Class<?> type) {
+        String name = type.getName();
+        boolean wraps = name.startsWith("java.util.Collections$") && !name.contains("Singleton");
+        return type.getClassLoader0() == null && name.startsWith("java.util.") && !wraps;
+    }
+
+    /** The thread that calls is what the call is about. */
+    @Hidden
+    public static void thread(int considered) {
+        if (considered != 0) {
+            operand(UnsnarlHooks.current(), Thread.currentThread(), THREAD);
+        }
+    }
+
+    @Hidden
+    public static int begins(Object receiver, int site, int considered) {
+        if (considered == 0) {
+            return 0;
+        }
+        UnsnarlThread thread = UnsnarlHooks.current();
+        long id = receiver == null ? 0 : identify(thread, receiver);
+        UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
+        if (++thread.calls == 0) {
+            thread.calls = 1;
+        }
+        return thread.calls;
+    }
+
+    @Hidden
+    public static void ends(int call) {
+        end(call, 0);
+    }
+
+    @Hidden
+    public static void ends(int result, int call) {
+        end(call, result);
+    }
+
+    @Hidden
+    public static void ends(long result, int call) {
+        end(call, result);
+    }
+
+    @Hidden
+    public static void ends(Object result, int call) {
+        if (call != 0) {
+            end(call, result == null ? 0 : UnsnarlHooks.identify(UnsnarlHooks.current(), result));
+        }
+    }
+
+    private static void end(int call, long outcome) {
+        if (call != 0) {
+            UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
+        }
+    }
+
+    /** A method that may be a task begins. Nobody has started it who has not named its object. */
+    @Hidden
+    public static void taskBegins(Object task, int site) {
+        task(UnsnarlHooks.TASK_BEGINS, task, site);
+    }
+
+    @Hidden
+    public static void taskEnds(Object task, int site) {
+        task(UnsnarlHooks.TASK_ENDS, task, site);
+    }
+
+    private static void task(int kind, Object task, int site) {
+        UnsnarlEntry entry = UnsnarlIdentity.find(task, System.identityHashCode(task));
+        if (entry != null) {
+            UnsnarlHooks.numbered(UnsnarlHooks.current(), kind, site, entry.id);
+        }
+    }
+
+    private static void operand(UnsnarlThread thread, Object operand, int position) {
+        operand(thread, position, identify(thread, operand));
+    }
+
+    private static void operand(UnsnarlThread thread, int position, long value) {
+        write(thread, UnsnarlHooks.CALL_OPERAND, position, value);
+    }
+
+    /** The id of an object. Of a thread, the number that it has in its events is told as well. */
+    private static long identify(UnsnarlThread thread, Object object) {
+        long id = UnsnarlHooks.identify(thread, object);
+        if (object instanceof Thread named) {
+            write(thread, UnsnarlHooks.THREAD_OBJECT, id, UnsnarlHooks.state(named).id);
+        }
+        return id;
+    }
+
+    private static void write(UnsnarlThread thread, int kind, long first, long second) {
+        long place = thread.reserve(24);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, first);
+            UNSAFE.putLong(place + 16, second);
+            thread.finish(place, 24, kind, 0);
+        }
+    }
+
+    /** The bytes that become a hidden class. */
+    @Hidden
+    public static byte[] hidden(byte[] bytes) {
+        byte[] rewritten = bytes == null ? null : UnsnarlNative.hidden(bytes);
+        return rewritten == null ? bytes : rewritten;
+    }
+}
