@@ -249,14 +249,16 @@ unsafe fn start_runtime(
             Ok(()) | Err(JvmError::Exception(_)) => {}
             failed => return failed,
         }
-        match watch.definer().map(CString::new) {
-            Some(Ok(name)) => transform_again(jvmti, jni, &name),
-            _ => {
-                watch.session.log("lambda expressions are not recorded: nobody defines them");
-                Ok(())
+        if watch.definer().is_none() {
+            watch.session.log("lambda expressions are not recorded: nobody defines them");
+        }
+        for name in watch.definer().map(<[u8]>::to_vec).into_iter().chain(watch.early()) {
+            if let Ok(name) = CString::new(name) {
+                transform_again(jvmti, jni, &name)?;
             }
         }
     }
+    Ok(())
 }
 
 /// # Safety

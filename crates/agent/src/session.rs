@@ -156,7 +156,7 @@ fn is_locked(file: &File) -> bool {
     is_locked
 }
 
-/// A panic elsewhere leaves files and arenas as they are: usable.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// A panic elsewhere leaves files, arenas and lists as they are: usable.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

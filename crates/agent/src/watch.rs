@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
-    Calls, Dispatch, FieldName, MethodName, MethodNumber, Operation, Plan, RecordedCall, Site,
-    SiteNumbers, Surroundings, Volatility, hidden, process, rewrite, thread,
+    Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, MonitorsOnly, Operation, Plan,
+    RecordedCall, Site, SiteNumbers, Surroundings, Volatility, hidden, process, rewrite, thread,
 };
 use unsnarl_launch::Agent;
 use unsnarl_models::Models;
@@ -17,7 +17,7 @@ use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, Found, SiteOperation, SiteRecord,
 };
 
-use crate::session::Session;
+use crate::session::{Session, lock};
 
 /// The agent's state in a JVM.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub(crate) struct Watch {
     calls: Calls,
     classes: RwLock<ClassTable>,
     definer: OnceLock<Vec<u8>>,
+    early: Mutex<Vec<Vec<u8>>>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
@@ -44,6 +45,7 @@ impl Watch {
             calls: Calls::new(Arc::new(Models::builtin())),
             classes: RwLock::default(),
             definer: OnceLock::new(),
+            early: Mutex::default(),
             ready: AtomicBool::new(false),
         }
     }
@@ -84,13 +86,21 @@ impl Watch {
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
             process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
             _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
-            _ if !self.watches(name) => return None,
+            _ if !self.watches(name) && !self.is_analysed(name) => return None,
+            _ if !ready && self.is_analysed(name) => {
+                lock(&self.early).push(name.to_vec());
+                return None;
+            }
             _ if !ready => {
                 self.session
                     .log(&format!("{} was loaded too early and stays as it is", text(name)));
                 return None;
             }
-            _ => self.rewrite(&class, bytes),
+            _ if self.is_analysed(name) => {
+                let plan = self.plan.clone().with(Events::SYNCHRONIZATION);
+                self.rewrite(&class, bytes, &plan, &MonitorsOnly)
+            }
+            _ => self.rewrite(&class, bytes, &self.plan, self),
         };
         result.unwrap_or_else(|error| {
             self.session.log(&format!("{} stays as it is: {error}", text(name)));
@@ -123,8 +133,10 @@ impl Watch {
         &self,
         class: &ClassFile<'_>,
         bytes: &[u8],
+        plan: &Plan,
+        surroundings: &dyn Surroundings,
     ) -> Result<Option<Vec<u8>>, unsnarl_instrument::RewriteError> {
-        let Some(rewritten) = rewrite(bytes, &self.plan, &self.numbers, self)? else {
+        let Some(rewritten) = rewrite(bytes, plan, &self.numbers, surroundings)? else {
             return Ok(None);
         };
         for note in &rewritten.notes {
@@ -168,6 +180,18 @@ impl Watch {
     /// The internal name of the class that defines hidden classes.
     pub(crate) fn definer(&self) -> Option<&[u8]> {
         self.definer.get().map(Vec::as_slice)
+    }
+
+    /// The internal names of the library's classes that were loaded before the runtime was there, and whose
+    /// monitors are to be recorded.
+    pub(crate) fn early(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut lock(&self.early))
+    }
+
+    /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
+    /// known by its monitor.
+    fn is_analysed(&self, class: &[u8]) -> bool {
+        !self.watches(class) && self.calls.models().names_as_analysed(&mutf8::to_str(class))
     }
 
     /// A lambda expression belongs to the class that has it.

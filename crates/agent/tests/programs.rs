@@ -10,10 +10,22 @@ use std::process::Stdio;
 use support::{Program, Recording, printed};
 use unsnarl_trace::Operation;
 
+const PROGRAMS: [&str; 9] = [
+    "Accesses",
+    "Behaviour",
+    "Containers",
+    "Counter",
+    "Objects",
+    "Synchronizers",
+    "Tasks",
+    "Uncaught",
+    "Variables",
+];
+
 #[test]
 fn output_and_exit_code_are_the_same() {
     for jdk in unsnarl_testing::jdks() {
-        for name in ["Accesses", "Behaviour", "Counter", "Objects", "Uncaught"] {
+        for name in PROGRAMS {
             let program = Program::compile(&jdk, name);
             let plain = printed(&program.plain(&jdk, &[]).output().unwrap());
             let watched = printed(&program.watched(&jdk, &[]).output().unwrap());

@@ -4,12 +4,17 @@
 //! The variables have no value at any jump, so no frame knows them. A constructor is reported as a whole behind
 //! its call, when its object can be passed on.
 
-use unsnarl_classfile::Opcode::*;
-use unsnarl_classfile::edit::{CodeEditor, CodeError, Inserter, NodeId, PoolEditor, PoolError};
-use unsnarl_classfile::{FieldType, MethodDescriptor, Opcode};
+use std::collections::HashMap;
 
-use crate::calls::{Dispatch, MethodName, OperandKind, RecordedCall};
+use unsnarl_classfile::Opcode::*;
+use unsnarl_classfile::edit::{
+    CodeEditor, CodeError, Handler, Inserter, NodeId, PoolEditor, PoolError,
+};
+use unsnarl_classfile::read::MemberKind;
+use unsnarl_classfile::{FieldType, Instruction, MethodDescriptor, Opcode, VerificationType};
+
 use crate::hooks::{self, Hook};
+use crate::recorded::{Dispatch, MethodName, OperandKind, RecordedCall};
 use crate::site::SiteNumber;
 
 /// Where the operands of one call are kept.
@@ -99,6 +104,58 @@ impl<'p> CallProbe<'p> {
             self.report(&mut after)?;
         }
         self.end(&mut after)?;
+        if self.call.failure && !self.is_constructor {
+            self.catch(code, pool, node)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a handler around the call that reports what was thrown and throws it again. What the handlers
+    /// around the call catch they catch there as well. Where it is not known what the handler finds in the
+    /// local variables, or an object is not initialized yet, a failure is not reported.
+    fn catch(
+        &self,
+        code: &mut CodeEditor,
+        pool: &mut PoolEditor<'_>,
+        node: NodeId,
+    ) -> Result<(), CodeError> {
+        let known = code.known_before(node, pool)?.map(|(locals, _)| locals);
+        let is_uninitialized = |local: &VerificationType<_>| {
+            matches!(
+                local,
+                VerificationType::UninitializedThis | VerificationType::Uninitialized(_)
+            )
+        };
+        let locals = match known {
+            Some(locals) if !locals.iter().any(is_uninitialized) => locals,
+            _ if !code.has_frames() => Vec::new(),
+            _ => return Ok(()),
+        };
+        let around = handlers_around(code, node);
+        let [start, end, handler, behind] = [(); 4].map(|()| code.new_label());
+        code.bind_before(start, node)?;
+        code.bind_after(end, node)?;
+        code.bind_at_end(handler)?;
+        code.append(Instruction::Plain(Dup));
+        code.append(Instruction::local(ILoad, self.number));
+        let hook = hooks::CALL_FAILS;
+        let method = pool.add_member(
+            MemberKind::Method,
+            hook.class.as_bytes(),
+            hook.name.as_bytes(),
+            hook.descriptor.as_bytes(),
+        )?;
+        code.append(Instruction::Invoke { opcode: InvokeStatic, method });
+        code.append(Instruction::Plain(AThrow));
+        code.bind_at_end(behind)?;
+        code.add_handler_first(Handler { start, end, handler, catch_type: None });
+        for outer in around {
+            code.add_handler(Handler { start: handler, end: behind, ..outer });
+        }
+        if code.has_frames() {
+            let throwable = VerificationType::Object(pool.add_class(b"java/lang/Throwable")?);
+            code.set_frame(handler, locals, vec![throwable]);
+        }
         Ok(())
     }
 
@@ -174,6 +231,16 @@ impl<'p> CallProbe<'p> {
         code.local(ILoad, self.number);
         invoke(code, hook)
     }
+}
+
+/// The handlers whose ranges have a node in them, in the order in which they are tried.
+fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
+    let places: HashMap<NodeId, usize> =
+        code.nodes().enumerate().map(|(place, node)| (node, place)).collect();
+    let place = |label| code.binding(label).and_then(|node| places.get(&node)).copied();
+    let at = places.get(&node).copied();
+    let covers = |handler: &Handler| (place(handler.start)..place(handler.end)).contains(&at);
+    code.handlers().map(|(_, handler)| handler).filter(|it| covers(it)).cloned().collect()
 }
 
 fn invoke(code: &mut Inserter<'_, '_>, hook: Hook) -> Result<(), PoolError> {

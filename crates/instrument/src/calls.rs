@@ -12,69 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
-    CONTENTS, ClassModel, Effect, MemberKind, MethodModel, Models, Place, Reflect,
+    CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
 };
 
+use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
 use crate::thread::is_hooked;
-
-/// The number of a method's name and parameters, by which the runtime asks for them. 0 is none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MethodNumber(pub u32);
-
-/// A method as a call names it. Names are modified UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MethodName {
-    /// The internal name of the class that the code names.
-    pub class: Vec<u8>,
-    /// The name of the method.
-    pub name: Vec<u8>,
-    /// Its descriptor.
-    pub descriptor: Vec<u8>,
-}
-
-/// How the method that runs is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dispatch {
-    /// There is no receiver.
-    Static,
-    /// It is the one that the code names: a constructor, or a method of a superclass.
-    Special,
-    /// By the class of the receiver.
-    Virtual,
-}
-
-/// A call that is recorded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedCall {
-    /// What the runtime asks the class of the receiver for; none if it need not ask.
-    pub method: Option<MethodNumber>,
-    /// What is recorded besides the receiver, in the order of the arguments.
-    pub operands: Vec<Operand>,
-    /// Whether the object of the calling thread is recorded.
-    pub thread: bool,
-}
-
-/// An argument that is recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operand {
-    /// Its place among the arguments.
-    pub position: u8,
-    /// What of it.
-    pub what: OperandKind,
-}
-
-/// What is recorded of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum OperandKind {
-    /// Which object it is.
-    Reference,
-    /// The number.
-    Number,
-    /// Which object it is, and what the string says.
-    Text,
-    /// Which object it is, and which are its elements.
-    Elements,
-}
 
 /// What the models have to say about calls.
 #[derive(Debug)]
@@ -156,8 +98,7 @@ impl Calls {
     #[must_use]
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
-        let (operands, thread) = self.operands([model], &method.descriptor)?;
-        Some(RecordedCall { method: None, operands, thread })
+        self.call([model], None, &method.descriptor)
     }
 
     /// A call whose model depends on the class of the receiver: one of the modelled classes that
@@ -178,10 +119,9 @@ impl Calls {
         if models.is_empty() {
             return None;
         }
-        let (operands, thread) = self.operands(models, &method.descriptor)?;
         let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
         let number = methods.number(&method.name, &method.descriptor);
-        Some(RecordedCall { method: Some(number), operands, thread })
+        self.call(models, Some(number), &method.descriptor)
     }
 
     /// The name and descriptor of a method that was given a number.
@@ -257,17 +197,19 @@ impl Calls {
         self.slots = slots;
     }
 
-    /// What these models need to know of a call, and whether the thread is part of it. Nothing if the
-    /// descriptor is none.
-    fn operands<'m>(
+    /// What these models need to know of a call. Nothing if the descriptor is none.
+    fn call<'m>(
         &self,
         models: impl IntoIterator<Item = &'m MethodModel>,
+        method: Option<MethodNumber>,
         descriptor: &[u8],
-    ) -> Option<(Vec<Operand>, bool)> {
+    ) -> Option<RecordedCall> {
         let parameters: Vec<FieldType<'_>> =
             MethodDescriptor::parse(descriptor)?.parameters().collect();
+        let takes_function = |call: &Call| is_function(&call.receiver, &parameters);
         let mut operands = FxHashMap::default();
         let mut thread = false;
+        let mut failure = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -282,12 +224,14 @@ impl Calls {
             *known = what.max(*known);
         };
         for effect in models.into_iter().flat_map(|model| &model.effects) {
+            failure |= happens_on_failure(effect);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
                 add(position, OperandKind::Text);
             }
             let places = match effect {
+                Effect::Call(call) if takes_function(call) => vec![&call.receiver],
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
                 _ => deciding(effect),
             };
@@ -321,7 +265,7 @@ impl Calls {
         let mut operands: Vec<_> =
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         operands.sort_by_key(|operand| operand.position);
-        Some((operands, thread))
+        Some(RecordedCall { method, operands, thread, failure })
     }
 }
 
@@ -339,10 +283,22 @@ impl Methods {
 fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
     let mut tasks: FxHashSet<(Box<[u8]>, usize)> = FxHashSet::default();
     let all = || models.classes().flat_map(|(_, class)| class.methods());
-    for effect in all().flat_map(|(_, _, method)| &method.effects) {
-        if let Effect::Start { call, .. } = effect
-            && orders(effect)
-        {
+    for (_, parameters, method) in all() {
+        // What the functions do that an ordering method calls is a part of it.
+        let descriptor = [b"(", parameters.unwrap_or_default(), b")V"].concat();
+        let parameters: Vec<_> = MethodDescriptor::parse(&descriptor)
+            .into_iter()
+            .flat_map(|descriptor| descriptor.parameters())
+            .collect();
+        let is_ordering = method.effects.iter().any(orders);
+        for effect in &method.effects {
+            let call = match effect {
+                Effect::Start { call, .. } if orders(effect) => call,
+                Effect::Call(call) if is_ordering && is_function(&call.receiver, &parameters) => {
+                    call
+                }
+                _ => continue,
+            };
             tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
         }
     }
@@ -386,6 +342,19 @@ fn orders(effect: &Effect) -> bool {
     }
 }
 
+/// Whether a sentence holds when the method fails, behind it.
+fn happens_on_failure(effect: &Effect) -> bool {
+    let fails =
+        |when: &Option<Outcome>| matches!(when, Some(Outcome::Exception | Outcome::Throws(_)));
+    match effect {
+        Effect::Wait { .. } => true,
+        Effect::Acquire { when, .. } | Effect::Receive { when, .. } | Effect::Join { when, .. } => {
+            fails(when)
+        }
+        _ => false,
+    }
+}
+
 /// The places of an ordering sentence on which the order depends.
 fn deciding(effect: &Effect) -> Vec<&Place> {
     match effect {
@@ -395,6 +364,14 @@ fn deciding(effect: &Effect) -> Vec<&Place> {
         _ if orders(effect) => effect.places(),
         _ => Vec::new(),
     }
+}
+
+/// Whether a place is an argument that is there to be called.
+fn is_function(place: &Place, parameters: &[FieldType<'_>]) -> bool {
+    let class = position(place, parameters.len())
+        .and_then(|position| parameters.get(position))
+        .and_then(|parameter| parameter.class_name());
+    class.is_some_and(|class| class != b"java/lang/Object")
 }
 
 fn is_operand(place: &Place) -> bool {

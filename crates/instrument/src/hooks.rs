@@ -72,8 +72,13 @@ pub(crate) const CALL_ENDS: Hook = of_calls("ends", "(I)V");
 pub(crate) const CALL_ENDS_REFERENCE: Hook = of_calls("ends", "(Ljava/lang/Object;I)V");
 pub(crate) const CALL_ENDS_INT: Hook = of_calls("ends", "(II)V");
 pub(crate) const CALL_ENDS_LONG: Hook = of_calls("ends", "(JI)V");
+/// When a call fails, with the exception.
+pub(crate) const CALL_FAILS: Hook = of_calls("fails", "(Ljava/lang/Throwable;I)V");
 /// At the beginning and the end of a method that may be a task.
 pub(crate) const TASK_BEGINS: Hook = of_calls("taskBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const TASK_ENDS: Hook = of_calls("taskEnds", "(Ljava/lang/Object;I)V");
+/// The same when it returns an object.
+pub(crate) const TASK_RETURNS: Hook =
+    of_calls("taskReturns", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 /// Where the bytes of a hidden class become a class.
 pub(crate) const HIDDEN_CLASS: Hook = of_calls("hidden", "([B)[B");

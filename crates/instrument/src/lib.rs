@@ -20,11 +20,13 @@ mod method;
 mod plan;
 mod probe;
 pub mod process;
+mod recorded;
 mod rewrite;
 mod site;
 pub mod thread;
 
-pub use calls::{Calls, Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
+pub use calls::Calls;
 pub use plan::{Events, Plan};
-pub use rewrite::{RewriteError, Rewritten, Surroundings, rewrite};
+pub use recorded::{Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
+pub use rewrite::{MonitorsOnly, RewriteError, Rewritten, Surroundings, rewrite};
 pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

@@ -1,5 +1,7 @@
 //! The rewriting of one method body.
 
+mod around;
+
 use std::collections::HashMap;
 
 use unsnarl_classfile::edit::{
@@ -11,11 +13,11 @@ use unsnarl_classfile::{
 };
 
 use crate::call_probe::CallProbe;
-use crate::calls::{Dispatch, MethodName};
 use crate::hooks::{self, Hook};
 use crate::plan::Events;
 use crate::probe::{EXTRA_STACK, Probe};
-use crate::rewrite::{Surroundings, can_load_classes, declared_volatility, is_captured};
+use crate::recorded::{Dispatch, MethodName};
+use crate::rewrite::{Surroundings, declared_volatility, is_captured};
 use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
 
 /// A method while probes are put into it.
@@ -81,7 +83,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if self.member.access & flags::SYNCHRONIZED != 0 {
                 self.synchronized_method(&instructions, pool)?;
             }
-            if name == b"<clinit>" {
+            if name == b"<clinit>" && !self.surroundings.monitors_only() {
                 self.class_initializer(&instructions, pool)?;
             }
             let descriptor = self.class.member_descriptor(self.member);
@@ -195,7 +197,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted || is_captured(self.class, &field) {
+        if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
             return Ok(());
         }
         let site = self.site(line, Operation::Field(field, volatility));
@@ -321,85 +323,6 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             let range = place(handler.start)..place(handler.end);
             range.contains(&place(handler.handler)) && range.contains(&places.get(&node).copied())
         })
-    }
-
-    /// The monitor of a synchronized method is entered before its first instruction, and left behind
-    /// its last one, also by an exception.
-    fn synchronized_method(
-        &mut self,
-        instructions: &[(NodeId, Option<u16>)],
-        pool: &mut PoolEditor<'_>,
-    ) -> Result<(), CodeError> {
-        let is_static = self.member.access & flags::STATIC != 0;
-        if is_static && !can_load_classes(self.class) {
-            self.remarks.push("its monitor cannot be named in so old a class file".into());
-            return Ok(());
-        }
-        let of_class = is_static.then_some(self.class.this_class);
-        let hooks = (hooks::MONITOR_ENTERED, hooks::MONITOR_LEAVES);
-        if let Err(error) = self.around(instructions, of_class, hooks, &Operation::Monitor, pool)? {
-            self.remarks.push(format!("its monitor is not reported: {error}"));
-        }
-        Ok(())
-    }
-
-    /// A task is reported when it begins and when it ends, also by an exception.
-    fn task(
-        &mut self,
-        instructions: &[(NodeId, Option<u16>)],
-        pool: &mut PoolEditor<'_>,
-    ) -> Result<(), CodeError> {
-        let hooks = (hooks::TASK_BEGINS, hooks::TASK_ENDS);
-        if let Err(error) = self.around(instructions, None, hooks, &Operation::Task, pool)? {
-            self.remarks.push(format!("that it runs as a task is not reported: {error}"));
-        }
-        Ok(())
-    }
-
-    /// Calls the first hook before all instructions, and the second behind them, however they are left.
-    /// Both get the class, or `this`. Where no handler can be put around the body, that is returned.
-    fn around(
-        &mut self,
-        instructions: &[(NodeId, Option<u16>)],
-        of_class: Option<ConstantIndex>,
-        (enter, leave): (Hook, Hook),
-        operation: &Operation,
-        pool: &mut PoolEditor<'_>,
-    ) -> Result<Result<(), CodeError>, CodeError> {
-        let throw = match self.code.catch_all(pool) {
-            Ok(throw) => throw,
-            Err(error @ (CodeError::ThisOverwritten | CodeError::Constructor)) => {
-                return Ok(Err(error));
-            }
-            Err(error) => return Err(error),
-        };
-        let push = |probe: &mut Probe<'_, '_>| {
-            match of_class {
-                Some(class) => probe.class(class),
-                None => probe.this(),
-            };
-        };
-        let first_line = instructions.first().and_then(|&(_, line)| line);
-        let leaves = instructions.iter().copied().filter(|&(node, _)| {
-            self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
-        });
-        let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
-        for (node, line) in leaves {
-            let site = self.site(line, operation.clone());
-            let mut probe = Probe::before(&mut self.code, pool, node);
-            push(&mut probe);
-            probe.call(leave, site)?;
-        }
-        // The first instruction may be jumped to: the hook has to stand in front of its labels, inside of
-        // the handler's range, which starts in front of all.
-        let first = self.code.first().and_then(|start| self.code.next(start));
-        if let Some(first) = first {
-            let site = self.site(first_line, operation.clone());
-            let mut probe = Probe::before(&mut self.code, pool, first);
-            push(&mut probe);
-            probe.call(enter, site)?;
-        }
-        Ok(Ok(()))
     }
 
     fn class_initializer(

@@ -53,6 +53,13 @@ impl Plan {
         self
     }
 
+    /// The same classes with other events.
+    #[must_use]
+    pub fn with(mut self, events: Events) -> Self {
+        self.events = events;
+        self
+    }
+
     /// Whether a class is watched, by its internal name in modified UTF-8.
     #[must_use]
     pub fn watches(&self, class: &[u8]) -> bool {

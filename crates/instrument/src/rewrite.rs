@@ -5,9 +5,9 @@ use unsnarl_classfile::read::ClassFile;
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
-use crate::calls::{Dispatch, MethodName, RecordedCall};
 use crate::method::MethodRewriter;
 use crate::plan::Events;
+use crate::recorded::{Dispatch, MethodName, RecordedCall};
 use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
 
 /// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.
@@ -45,9 +45,28 @@ pub trait Surroundings {
         None
     }
 
+    /// Whether nothing but monitors is reported.
+    fn monitors_only(&self) -> bool {
+        false
+    }
+
     /// Whether a method of the class, which is not static, may be run by another thread as a task.
     fn is_task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> bool {
         false
+    }
+}
+
+/// Surroundings of a class of which only the monitors are reported.
+#[derive(Clone, Copy, Debug)]
+pub struct MonitorsOnly;
+
+impl Surroundings for MonitorsOnly {
+    fn volatility(&self, _field: &FieldName) -> Volatility {
+        Volatility::Plain
+    }
+
+    fn monitors_only(&self) -> bool {
+        true
     }
 }
 

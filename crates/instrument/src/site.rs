@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::calls::{Dispatch, MethodName};
+use crate::recorded::{Dispatch, MethodName};
 
 /// The number of a place in the code, unique in a run. Probes pass it to the hooks; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

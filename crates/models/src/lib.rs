@@ -73,6 +73,13 @@ impl Models {
         self.package_rule(class).map_or(Treatment::Analyse, |rule| rule.treatment)
     }
 
+    /// Whether a rule says of this very class, or of one around it, that it is analysed.
+    pub fn names_as_analysed(&self, class: &str) -> bool {
+        let outer = class.split('$').next().unwrap_or(class);
+        let rule = self.packages.get(class).or_else(|| self.packages.get(outer));
+        rule.is_some_and(|rule| rule.treatment == Treatment::Analyse)
+    }
+
     /// The rule with the longest prefix of the internal name of a class. A prefix ends at `/` or `$`
     /// or is the whole name.
     pub fn package_rule(&self, class: &str) -> Option<&PackageRule> {

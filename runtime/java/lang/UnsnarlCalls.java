@@ -9,12 +9,13 @@ import jdk.internal.vm.annotation.Hidden;
  * only write down what happens; what it means is in the models, which the reader of the trace knows.
  *
  * <p>What a call is about is written before its beginning. A call is known by its number in its thread,
- * which stands in the place of the site when it ends; a call that fails has no end.
+ * which stands in the place of the site when it ends. That a call fails is told only where it matters.
  */
 public final class UnsnarlCalls {
-    /** Where an operand stands: an argument, an element of an argument, or the calling thread. */
+    /** Where an operand stands: an argument, an element of one, the calling thread, what a task returns. */
     private static final int ELEMENT = 0x100;
     private static final int THREAD = 0x200;
+    private static final int RETURNED = 0x400;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
@@ -136,6 +137,15 @@ public final class UnsnarlCalls {
         }
     }
 
+    @Hidden
+    public static void fails(Throwable failure, int call) {
+        if (call != 0) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            long type = UnsnarlHooks.identify(thread, failure.getClass());
+            UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_FAILS, call, type);
+        }
+    }
+
     private static void end(int call, long outcome) {
         if (call != 0) {
             UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
@@ -153,8 +163,25 @@ public final class UnsnarlCalls {
         task(UnsnarlHooks.TASK_ENDS, task, site);
     }
 
+    /** A task ends with a result, which others may wait for. */
+    @Hidden
+    public static void taskReturns(Object result, Object task, int site) {
+        UnsnarlEntry entry = entry(task);
+        if (entry != null) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            if (result != null) {
+                operand(thread, result, RETURNED);
+            }
+            UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, entry.id);
+        }
+    }
+
+    private static UnsnarlEntry entry(Object task) {
+        return UnsnarlIdentity.find(task, System.identityHashCode(task));
+    }
+
     private static void task(int kind, Object task, int site) {
-        UnsnarlEntry entry = UnsnarlIdentity.find(task, System.identityHashCode(task));
+        UnsnarlEntry entry = entry(task);
         if (entry != null) {
             UnsnarlHooks.numbered(UnsnarlHooks.current(), kind, site, entry.id);
         }

@@ -41,6 +41,7 @@ public final class UnsnarlHooks {
     static final int TASK_BEGINS = 33;
     static final int TASK_ENDS = 34;
     static final int THREAD_OBJECT = 35;
+    static final int CALL_FAILS = 36;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Where the field that the agent injected into Thread lies. */

@@ -29,6 +29,7 @@ public class Containers {
         int mappedOk;
         int mappedRacy;
         int computedOk;
+        int mergedOk;
         int viewedOk;
         int iteratedOk;
         int copiedOk;
@@ -126,6 +127,12 @@ public class Containers {
             int seen = item.computedOk;
         };
         both(computes, computes);
+        // What is computed for one key is computed one after another.
+        Body merges = () -> map.compute("b", (key, old) -> {
+            old.mergedOk++;
+            return old;
+        });
+        both(merges, merges);
         both(() -> {
             Item item = new Item();
             item.viewedOk = 1;

@@ -6,6 +6,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionService;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -44,6 +45,8 @@ public class Tasks {
     int allOfOk;
     int completeOk;
     int completeRacy;
+    int composedOk;
+    int failedOk;
     int adderOk;
     int adderRacy;
     int timerOk;
@@ -190,6 +193,20 @@ public class Tasks {
         open.get();
         int seen = completeOk + completeRacy;
         completes.join();
+        CompletableFuture.supplyAsync(() -> ++composedOk)
+            .thenCompose(n -> CompletableFuture.supplyAsync(() -> composedOk += n))
+            .join();
+        composedOk++;
+        CompletableFuture<Integer> failing = CompletableFuture.supplyAsync(() -> {
+            failedOk = 1;
+            throw new IllegalStateException();
+        });
+        try {
+            failing.get();
+            throw new AssertionError();
+        } catch (ExecutionException expected) {
+            failedOk++;
+        }
     }
 
     /** Every half adds to its own sum, and the whole to both. */

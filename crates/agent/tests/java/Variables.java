@@ -73,6 +73,14 @@ public class Variables {
         }
     }
 
+    static class Node {
+        int madeOk;
+
+        Node(int made) {
+            madeOk = made;
+        }
+    }
+
     interface Body {
         void run() throws Exception;
     }
@@ -152,6 +160,11 @@ public class Variables {
         }, () -> {
             until(() -> box.get() != null);
             int seen = referenceOk;
+        });
+        AtomicReference<Node> nodes = new AtomicReference<>();
+        both(() -> nodes.updateAndGet(old -> new Node(1)), () -> {
+            until(() -> nodes.get() != null);
+            nodes.get().madeOk++;
         });
         // A failed compare-and-set writes nothing that anybody could see.
         AtomicInteger zero = new AtomicInteger();

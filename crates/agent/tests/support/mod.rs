@@ -130,6 +130,9 @@ impl Recording {
             }
             Operation::Acquire(it) => format!("acquire {}", lock(it)),
             Operation::Release(it) => format!("release {}", lock(it)),
+            Operation::AcquireShared(it) => format!("acquire shared {}", lock(it)),
+            Operation::ReleaseShared(it) => format!("release shared {}", lock(it)),
+            Operation::Notify(it) => format!("notify {}", lock(it)),
             Operation::Wait(it) => format!("wait {}", lock(it)),
             Operation::Wake(it) => format!("wake {}", lock(it)),
             Operation::Fork(it) => format!("fork {}", thread(it)),

@@ -18,8 +18,10 @@ public class UnsnarlCalls {
     public static void ends(int result, int call) {}
     public static void ends(long result, int call) {}
     public static void ends(Object result, int call) {}
+    public static void fails(Throwable failure, int call) {}
     public static void taskBegins(Object task, int site) {}
     public static void taskEnds(Object task, int site) {}
+    public static void taskReturns(Object result, Object task, int site) {}
     public static byte[] hidden(byte[] bytes) {
         return bytes;
     }

@@ -74,17 +74,20 @@ pub enum Kind {
     TaskBegins,
     TaskEnds,
     ThreadObject,
+    CallFails,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
-/// argument, or the calling thread.
+/// argument, the calling thread, or what a task returns.
 pub const OPERAND_ELEMENT: u64 = 0x100;
 /// See [`OPERAND_ELEMENT`].
 pub const OPERAND_THREAD: u64 = 0x200;
+/// See [`OPERAND_ELEMENT`].
+pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 27] = [
+    pub(super) const ALL: [Self; 28] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -112,6 +115,7 @@ impl Kind {
         Self::TaskBegins,
         Self::TaskEnds,
         Self::ThreadObject,
+        Self::CallFails,
     ];
 
     /// The kind with this number.
@@ -164,7 +168,8 @@ impl Kind {
             | Self::CallEnds
             | Self::TaskBegins
             | Self::TaskEnds
-            | Self::ThreadObject => 2,
+            | Self::ThreadObject
+            | Self::CallFails => 2,
         }
     }
 

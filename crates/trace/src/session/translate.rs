@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+mod places;
 mod tasks;
 
 use std::collections::hash_map::Entry;
@@ -12,7 +13,7 @@ use unsnarl_entity::PrimaryMap;
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
-use self::effects::Orders;
+use self::places::Orders;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
@@ -116,9 +117,9 @@ impl Translator {
         }
         let thread = self.thread(number);
         // Where a call ends stands its number.
-        let site = self.site(if event.kind == Kind::CallEnds { 0 } else { event.site });
+        let is_end = matches!(event.kind, Kind::CallEnds | Kind::CallFails);
+        let site = self.site(if is_end { 0 } else { event.site });
         let mut emit = Emit { thread, site, out };
-        self.wait_failed(number, event, &mut emit);
         let [first, second] = event.words;
         let operation = match event.kind {
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
@@ -175,7 +176,8 @@ impl Translator {
             | Kind::CallEnds
             | Kind::TaskBegins
             | Kind::TaskEnds
-            | Kind::ThreadObject => {
+            | Kind::ThreadObject
+            | Kind::CallFails => {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }

@@ -14,7 +14,7 @@ use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
 use super::super::chunks::RawEvent;
 use super::super::classes::{argument_count, internal_name};
-use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_THREAD};
+use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
 use super::Translator;
 use crate::{Event, LockId, Operation, SiteId, ThreadId};
@@ -140,9 +140,25 @@ impl Translator {
                 self.orders.threads.insert(Value(first), thread);
             }
             Kind::CallBegins => self.call_begins(number, event, following, emit),
-            Kind::CallEnds => self.call_ends(number, event.site, second, emit),
-            Kind::TaskBegins => self.task_begins(number, Value(second), emit),
-            Kind::TaskEnds => self.task_ends(number, Value(second), emit),
+            Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
+            Kind::CallFails => self.call_ends(number, event.site, Ending::Failed(second), emit),
+            Kind::TaskBegins => {
+                if let Some((call, place)) = self.calls_function(number, event) {
+                    self.function_begins(&call, place, emit);
+                }
+                self.task_begins(number, Value(second), emit);
+            }
+            Kind::TaskEnds => {
+                if let Some((mut call, place)) = self.calls_function(number, event) {
+                    call.result = ending(call.number, following);
+                    let holds = will_hold(call.number, following);
+                    self.function_ends(&call, place, &holds, emit);
+                }
+                let operands = std::mem::take(&mut self.in_thread(number).operands);
+                let returned = operands.iter().find(|operand| operand.0 == OPERAND_RETURNED);
+                let returned = returned.map(|operand| Value(operand.1));
+                self.task_ends(number, Value(second), returned, emit);
+            }
             _ => {}
         }
     }
@@ -175,34 +191,58 @@ impl Translator {
             started: SmallVec::new(),
         };
         let number = call.number;
-        let ending = move || ending(number, following);
-        self.begin_effects(&mut call, &ending, emit);
-        self.in_thread(thread).open.push(call);
+        self.begin_effects(&mut call, &will_hold(number, following), emit);
+        let open = &mut self.in_thread(thread).open;
+        // Those at the bottom may have failed long ago, where nobody saw it.
+        if open.len() == MOST_OPEN {
+            open.drain(..MOST_OPEN / 2);
+        }
+        open.push(call);
+    }
+
+    /// The call that a thread is in the middle of, if it calls the function that begins or ends, and which of
+    /// its sentences does.
+    fn calls_function(&mut self, thread: u64, event: &RawEvent) -> Option<(Call, usize)> {
+        let open = &self.calls.get(&thread)?.open;
+        let method = &self.descriptions.sites.get(&event.site)?.method;
+        open.iter().rev().take(MOST_FAILED).find_map(|call| {
+            let place = call.model.as_ref()?.effects.iter().position(|effect| match effect {
+                Effect::Call(function) => {
+                    function.method.as_bytes() == method
+                        && call.operand(&function.receiver) == Some(event.words[1])
+                }
+                _ => false,
+            })?;
+            Some((call.clone(), place))
+        })
     }
 
     /// Calls that began later and have not ended have failed.
-    fn call_ends(&mut self, thread: u64, number: u32, result: u64, emit: &mut Emit<'_>) {
+    fn call_ends(&mut self, thread: u64, number: u32, ending: Ending, emit: &mut Emit<'_>) {
         let open = &mut self.in_thread(thread).open;
         let Some(place) = open.iter().rposition(|call| call.number == number) else { return };
         open.truncate(place + 1);
         let Some(mut call) = open.pop() else { return };
-        call.result = Some(result);
         emit.site = call.site;
-        self.end_effects(&call, emit);
-    }
-
-    /// A thread that waited for a notification and does anything but to return from that has been
-    /// interrupted, and has the lock again.
-    pub(super) fn wait_failed(&mut self, thread: u64, event: &RawEvent, emit: &mut Emit<'_>) {
-        let Some(call) = self.calls.get_mut(&thread).and_then(|state| state.open.last_mut()) else {
-            return;
-        };
-        let returns = event.kind == Kind::CallEnds && event.site == call.number;
-        if let (Some(lock), false) = (call.waits_for, returns) {
-            call.waits_for = None;
-            let site = std::mem::replace(&mut emit.site, call.site);
-            emit.push(Operation::Wake(lock));
-            emit.site = site;
+        match ending {
+            Ending::Returned(result) => {
+                call.result = Some(result);
+                self.end_effects(&call, &|when| holds(when, result), emit);
+            }
+            Ending::Failed(class) => {
+                let class = self.descriptions.class_names.get(&class);
+                let class = class.map(|name| internal_name(name)).unwrap_or_default();
+                let above: Vec<Vec<u8>> = {
+                    let above = self.descriptions.classes.ancestors(&class).0;
+                    above.into_iter().map(<[u8]>::to_vec).collect()
+                };
+                let failed = |when: Option<&Outcome>| match when {
+                    Some(Outcome::Exception) => true,
+                    Some(Outcome::Throws(class)) => above.iter().any(|it| it == class.as_bytes()),
+                    _ => false,
+                };
+                self.end_effects(&call, &failed, emit);
+            }
         }
     }
 
@@ -278,10 +318,29 @@ impl Translator {
 /// Whether it is known how a call ends: it has, or one around it has.
 fn is_decided(number: u32, following: &[RawEvent]) -> bool {
     let decides = |event: &RawEvent| match event.kind {
-        Kind::CallEnds => event.site <= number,
+        Kind::CallEnds | Kind::CallFails => event.site <= number,
         kind => kind == Kind::ThreadEnd,
     };
     following.iter().any(decides)
+}
+
+/// How many calls may be open in a thread, also such as have failed where nobody saw it.
+const MOST_OPEN: usize = 4096;
+/// How many of them are looked at to find the one that calls a function.
+const MOST_FAILED: usize = 8;
+
+/// Whether a call that has begun will have an outcome.
+fn will_hold(number: u32, following: &[RawEvent]) -> impl Fn(Option<&Outcome>) -> bool {
+    move |when| {
+        when.is_none() || ending(number, following).is_some_and(|result| holds(when, result))
+    }
+}
+
+/// How a call ends: with what it returned, or with the id of the exception's `Class`.
+#[derive(Clone, Copy)]
+enum Ending {
+    Returned(u64),
+    Failed(u64),
 }
 
 /// What a call returned; none if it failed, or if that is not known yet.
@@ -291,6 +350,7 @@ fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
             Kind::CallEnds if event.site == number => return Some(event.words[1]),
             // A call around this one has ended.
             Kind::CallEnds if event.site < number => return None,
+            Kind::CallFails if event.site <= number => return None,
             Kind::ThreadEnd => return None,
             _ => {}
         }
@@ -299,7 +359,7 @@ fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
 }
 
 /// Whether a call that returned this has an outcome.
-pub(super) fn holds(when: Option<&Outcome>, result: u64) -> bool {
+fn holds(when: Option<&Outcome>, result: u64) -> bool {
     let number = result.cast_signed();
     match when {
         None | Some(Outcome::Normal | Outcome::Finished) => true,

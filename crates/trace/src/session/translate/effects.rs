@@ -1,108 +1,27 @@
-//! What the sentences of a model mean in a running program.
+//! What the sentences of a model do in a running program.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
-use unsnarl_models::{CONTENTS, Effect, LockMode, MemberKind, Outcome, Place, Reflect};
+use unsnarl_models::{Effect, LockMode, Outcome, Place};
 
-use super::super::classes::internal_name;
 use super::Translator;
-use super::calls::{Call, Emit, Value, holds};
-use super::tasks::Started;
-use crate::{Channel, ChannelId, FieldId, LockId, Operation, ThreadId, Variable, VariableId};
-
-/// What the library has in its hands.
-#[derive(Debug, Default)]
-pub(super) struct Orders {
-    /// What is in the slots of objects.
-    slots: FxHashMap<Value, SmallVec<[(Box<str>, Values); 1]>>,
-    /// Things that exist only in models: places that exist once, and objects without an id.
-    statics: FxHashMap<(Box<str>, Box<str>), Value>,
-    made: usize,
-    channels: FxHashMap<Key, ChannelId>,
-    /// How often a thread holds a lock for itself, and how often it shares it.
-    held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
-    /// The threads of `Thread` objects.
-    pub(super) threads: FxHashMap<Value, ThreadId>,
-    pub(super) ended: FxHashSet<ThreadId>,
-    /// The fields that handles and updaters stand for.
-    handles: FxHashMap<Value, Handle>,
-    pub(super) started: FxHashMap<Value, Started>,
-    /// Where else the end of what was started in a group is sent to.
-    pub(super) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
-    /// What ends before a group does, because it waits for it where nobody sees it.
-    pub(super) links: FxHashMap<Value, SmallVec<[Value; 1]>>,
-    pub(super) serial: FxHashSet<Value>,
-}
-
-pub(super) type Values = SmallVec<[Value; 1]>;
-
-/// What a channel is for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    /// Sent to an object.
-    Object(Value),
-    /// Sent to a slot that nothing is in.
-    Slot(Value, Box<str>),
-    /// An element that was sent in a container, and any element of it.
-    In(Value, Value),
-    AnyIn(Value),
-    /// A part of an object, by a number, and any part of it.
-    Part(Value, u64),
-    AnyPart(Value),
-    /// The start and the end of a task, the end of all that was started in a group.
-    TaskStart(Value),
-    TaskEnd(Value),
-    Group(Value),
-    /// The end of what runs one after another, and what the workers of a stream wait for.
-    Serial(Value),
-    Workers(Value),
-    /// The monitor of an object that locks itself in every method.
-    Locks(LockId),
-}
-
-impl Key {
-    /// The channel of any part of the same whole.
-    fn any(&self) -> Option<Self> {
-        match *self {
-            Self::In(_, container) => Some(Self::AnyIn(container)),
-            Self::Part(of, _) => Some(Self::AnyPart(of)),
-            _ => None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Handle {
-    field: FieldId,
-    volatile: bool,
-    is_static: bool,
-}
-
-/// A variable that a sentence is about.
-enum Target {
-    Variable(VariableId, bool),
-    Part(Value, u64),
-}
+use super::calls::{Call, Emit};
+use super::places::{Key, Ordered, Target};
+use crate::{LockId, Operation};
 
 impl Translator {
-    /// What a call gives away, and what can be told of it before it ends. `ending` looks for what it returned.
+    /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
     pub(super) fn begin_effects(
         &mut self,
         call: &mut Call,
-        ending: &dyn Fn() -> Option<u64>,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
         emit: &mut Emit<'_>,
     ) {
         let Some(model) = call.model.clone() else { return };
-        let succeeds = |when: Option<&Outcome>| match when {
-            None => true,
-            when => ending().is_some_and(|result| holds(when, result)),
-        };
         for (index, effect) in model.effects.iter().enumerate() {
             if needs_result(effect) {
                 continue;
             }
             match effect {
-                Effect::Release { lock, mode, when } if succeeds(when.as_ref()) => {
+                Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
                     let within = model.effects[..index].iter().any(
                         |other| matches!(other, Effect::Acquire { lock: taken, .. } if taken == lock),
                     );
@@ -118,15 +37,20 @@ impl Translator {
                 Effect::Wait { on, lock, .. } => {
                     if let Some(lock) = self.locks(lock.as_ref().unwrap_or(on), call).pop() {
                         call.waits_for = Some(lock);
+                        for on in self.values(on, call) {
+                            self.orders.waited_on.insert(on, lock);
+                        }
                         emit.push(Operation::Wait(lock));
                     }
                 }
                 Effect::Notify { on, .. } => {
-                    for lock in self.locks(on, call) {
+                    for on in self.values(on, call) {
+                        let lock = self.orders.waited_on.get(&on).copied();
+                        let lock = lock.unwrap_or_else(|| self.lock(on.0));
                         emit.push(Operation::Notify(lock));
                     }
                 }
-                Effect::Send { channel, within, when } if succeeds(when.as_ref()) => {
+                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
                 }
                 Effect::Start { .. } => self.start(index, effect, call, emit),
@@ -136,7 +60,7 @@ impl Translator {
                 Effect::Read { place, atomic: false } => {
                     self.library_access(place, false, call, emit);
                 }
-                Effect::Write { place, atomic: false, when } if succeeds(when.as_ref()) => {
+                Effect::Write { place, atomic: false, when } if holds(when.as_ref()) => {
                     self.library_access(place, true, call, emit);
                 }
                 _ => {}
@@ -144,13 +68,17 @@ impl Translator {
         }
     }
 
-    /// What a call that returned has taken, and what it returned is about.
-    pub(super) fn end_effects(&mut self, call: &Call, emit: &mut Emit<'_>) {
+    /// What a call has taken, and what that which it returned is about. `holds` knows how it has ended.
+    pub(super) fn end_effects(
+        &mut self,
+        call: &Call,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
+        emit: &mut Emit<'_>,
+    ) {
         let Some(model) = call.model.clone() else { return };
-        let result = call.result.unwrap_or(0);
         for (index, effect) in model.effects.iter().enumerate() {
             match effect {
-                Effect::Acquire { lock, mode, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Acquire { lock, mode, when, .. } if holds(when.as_ref()) => {
                     let within = model.effects[index..].iter().any(
                         |other| matches!(other, Effect::Release { lock: left, .. } if left == lock),
                     );
@@ -167,10 +95,10 @@ impl Translator {
                         emit.push(Operation::Wake(lock));
                     }
                 }
-                Effect::Receive { channel, within, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Receive { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.receive(channel, within.as_ref(), call, emit);
                 }
-                Effect::Join { group, when, .. } if holds(when.as_ref(), result) => {
+                Effect::Join { group, when, .. } if holds(when.as_ref()) => {
                     for group in self.values(group, call) {
                         self.join(group, emit);
                     }
@@ -178,13 +106,55 @@ impl Translator {
                 Effect::Return(place) => self.returns(place, call),
                 Effect::Reflect(reflect) => self.reflect(reflect, call),
                 Effect::Send { channel, within, when }
-                    if needs_result(effect) && holds(when.as_ref(), result) =>
+                    if needs_result(effect) && holds(when.as_ref()) =>
                 {
                     self.send(channel, within.as_ref(), call, emit);
                 }
                 Effect::Serial(group) if needs_result(effect) => self.serial(group, call),
                 Effect::Flow { from, to } if needs_result(effect) => self.flow(from, to, call),
                 Effect::Start { groups, .. } => self.attach(index, groups, effect, call),
+                _ => {}
+            }
+        }
+    }
+
+    /// A function begins that a method calls: what the method takes before comes first.
+    pub(super) fn function_begins(&mut self, call: &Call, place: usize, emit: &mut Emit<'_>) {
+        let Some(model) = call.model.clone() else { return };
+        for effect in &model.effects[..place] {
+            match effect {
+                Effect::Acquire { lock, mode, when: None, .. } => {
+                    for lock in self.locks(lock, call) {
+                        self.acquire(lock, *mode, emit);
+                    }
+                }
+                Effect::Receive { channel, within, when: None, .. } => {
+                    self.receive(channel, within.as_ref(), call, emit);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A function ends that a method calls: what it did is part of what the method gives away afterwards.
+    pub(super) fn function_ends(
+        &mut self,
+        call: &Call,
+        place: usize,
+        holds: &dyn Fn(Option<&Outcome>) -> bool,
+        emit: &mut Emit<'_>,
+    ) {
+        let Some(model) = call.model.clone() else { return };
+        for effect in &model.effects[place..] {
+            match effect {
+                Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
+                    for lock in self.locks(lock, call) {
+                        self.release(lock, *mode, emit);
+                    }
+                }
+                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
+                    self.send(channel, within.as_ref(), call, emit);
+                }
                 _ => {}
             }
         }
@@ -278,212 +248,9 @@ impl Translator {
         }
     }
 
-    /// What carries the order that a sentence speaks of.
-    fn ordered(
-        &mut self,
-        channel: &Place,
-        within: Option<&Place>,
-        call: &Call,
-    ) -> SmallVec<[Ordered; 1]> {
-        let mut all = SmallVec::new();
-        if let Some(within) = within {
-            for container in self.values(within, call) {
-                // A slot of a collection stands for any of its elements.
-                let elements = self.values(channel, call);
-                if elements.is_empty() && matches!(channel, Place::Slot(..)) {
-                    all.push(Ordered::Key(Key::AnyIn(container)));
-                }
-                let keys = elements.iter().map(|&element| Key::In(element, container));
-                all.extend(keys.map(Ordered::Key));
-            }
-            return all;
-        }
-        match channel {
-            Place::Variable { object, selector } => {
-                all.extend(self.variable_of(object, selector, call).map(|target| match target {
-                    Target::Variable(variable, _) => Ordered::Variable(variable),
-                    Target::Part(of, part) => Ordered::Key(Key::Part(of, part)),
-                }));
-            }
-            Place::Element(of) => {
-                let of = self.values(of, call);
-                all.extend(of.iter().map(|&of| Ordered::Key(Key::AnyPart(of))));
-            }
-            _ => {
-                let values = self.values(channel, call);
-                all.extend(values.iter().map(|&value| Ordered::Key(Key::Object(value))));
-                if let (true, Place::Slot(of, slot)) = (values.is_empty(), channel) {
-                    let of = self.values(of, call);
-                    all.extend(of.iter().map(|&of| Ordered::Key(Key::Slot(of, slot.clone()))));
-                }
-            }
-        }
-        all
-    }
-
-    pub(super) fn channel(&mut self, key: Key) -> ChannelId {
-        if let Some(&channel) = self.orders.channels.get(&key) {
-            return channel;
-        }
-        let shown = match &key {
-            Key::Object(value)
-            | Key::Slot(value, _)
-            | Key::In(_, value)
-            | Key::AnyIn(value)
-            | Key::Part(value, _)
-            | Key::AnyPart(value)
-            | Key::TaskStart(value)
-            | Key::TaskEnd(value)
-            | Key::Group(value)
-            | Key::Serial(value)
-            | Key::Workers(value) => Some(*value).filter(|value| value.is_object()),
-            Key::Locks(_) => None,
-        };
-        let shown = match shown {
-            Some(value) => Channel::Object(self.object(value.0)),
-            None => Channel::Named(self.tables.names.intern(b"library")),
-        };
-        let channel = self.tables.channels.push(shown);
-        self.orders.channels.insert(key, channel);
-        channel
-    }
-
-    fn locks(&mut self, place: &Place, call: &Call) -> SmallVec<[LockId; 1]> {
-        let values = self.values(place, call);
-        values.iter().filter(|it| it.is_object()).map(|value| self.lock(value.0)).collect()
-    }
-
-    /// The objects that a place stands for; none if it is empty.
-    pub(super) fn values(&mut self, place: &Place, call: &Call) -> Values {
-        match place {
-            Place::Slot(of, slot) => {
-                let elements: Values = call.elements(of).collect();
-                if !elements.is_empty() {
-                    return elements;
-                }
-                let of = self.values(of, call);
-                of.iter().flat_map(|&of| self.in_slot(of, slot)).collect()
-            }
-            Place::Element(of) => call.elements(of).collect(),
-            Place::New(_) => {
-                self.orders.made += 1;
-                SmallVec::from_slice(&[Value::of_models(self.orders.made)])
-            }
-            Place::Static { class, name } => {
-                let orders = &mut self.orders;
-                let key = (class.clone(), name.clone());
-                let value = *orders.statics.entry(key).or_insert_with(|| {
-                    orders.made += 1;
-                    Value::of_models(orders.made)
-                });
-                SmallVec::from_slice(&[value])
-            }
-            Place::Variable { .. } | Place::Unknown => SmallVec::new(),
-            _ => call.operand(place).filter(|&id| id != 0).map(Value).into_iter().collect(),
-        }
-    }
-
-    pub(super) fn in_slot(&self, of: Value, slot: &str) -> Values {
-        let slots = self.orders.slots.get(&of).map(|slots| &slots[..]).unwrap_or_default();
-        slots.iter().find(|(name, _)| **name == *slot).map(|it| it.1.clone()).unwrap_or_default()
-    }
-
-    fn flow(&mut self, from: &Place, to: &Place, call: &Call) {
-        let Place::Slot(of, slot) = to else { return };
-        // What is in collections is not followed.
-        if CONTENTS.contains(&&**slot) && !matches!(from, Place::New(_)) {
-            return;
-        }
-        let values = self.values(from, call);
-        for of in self.values(of, call) {
-            self.put(of, slot, &values);
-        }
-    }
-
-    fn put(&mut self, of: Value, slot: &str, values: &[Value]) {
-        let slots = self.orders.slots.entry(of).or_default();
-        let place = slots.iter().position(|(name, _)| **name == *slot).unwrap_or_else(|| {
-            slots.push((slot.into(), Values::new()));
-            slots.len() - 1
-        });
-        let known = &mut slots[place].1;
-        for &value in values {
-            if !known.contains(&value) {
-                known.push(value);
-            }
-        }
-    }
-
-    /// What is returned for another object has what that has: the next stage of a stream.
-    fn returns(&mut self, place: &Place, call: &Call) {
-        let Some(result) = call.result.map(Value).filter(|it| it.is_object()) else { return };
-        for from in self.values(place, call) {
-            if from == result || !from.is_object() {
-                continue;
-            }
-            if let Some(&handle) = self.orders.handles.get(&from) {
-                self.orders.handles.insert(result, handle);
-            }
-            for (slot, values) in self.orders.slots.get(&from).cloned().unwrap_or_default() {
-                self.put(result, &slot, &values);
-            }
-        }
-    }
-
     fn serial(&mut self, group: &Place, call: &Call) {
         let groups = self.values(group, call);
         self.orders.serial.extend(groups);
-    }
-
-    /// A field that was looked up by its name: what was found stands for it.
-    fn reflect(&mut self, reflect: &Reflect, call: &Call) {
-        let Reflect::Member { kind: MemberKind::Field, class, name: Some(name), to } = reflect
-        else {
-            return;
-        };
-        let (Some(class), Some(name)) = (call.operand(class), call.operand(name)) else { return };
-        let descriptions = &self.descriptions;
-        let (Some(class), Some(name)) =
-            (descriptions.class_names.get(&class), descriptions.texts.get(&name))
-        else {
-            return;
-        };
-        let class = internal_name(class);
-        let Some(found) = descriptions.classes.find_named(&class, name) else { return };
-        let (volatile, is_static) = (found.volatile, found.is_static);
-        let (class, name) = (found.class.to_vec(), name.clone());
-        let field = self.declared_field(&class, &name);
-        for to in self.values(to, call) {
-            self.orders.handles.insert(to, Handle { field, volatile, is_static });
-        }
-    }
-
-    fn variable_of(&mut self, object: &Place, selector: &Place, call: &Call) -> Option<Target> {
-        if let Some(handle) =
-            self.values(selector, call).first().and_then(|it| self.orders.handles.get(it))
-        {
-            let Handle { field, volatile, is_static } = *handle;
-            let variable = if is_static {
-                Variable::Static(field)
-            } else {
-                let object = call.operand(object)?;
-                Variable::Field(self.object(object), field)
-            };
-            return Some(Target::Variable(self.variable(variable), volatile));
-        }
-        let of = call.operand(object)?;
-        let is_array = self.class_of(of).is_some_and(|class| class.starts_with(b"["));
-        let index = match selector {
-            Place::This => call.operand_behind(object),
-            selector => call.operand(selector),
-        };
-        match (is_array, index.map(u32::try_from)) {
-            (true, Some(Ok(index))) => {
-                let array = self.object(of);
-                Some(Target::Variable(self.variable(Variable::Element(array, index)), false))
-            }
-            _ => Some(Target::Part(Value(of), call.operand(selector)?)),
-        }
     }
 
     /// An access that the library makes. One to a variable that is volatile stays what it is.
@@ -495,12 +262,6 @@ impl Translator {
             emit.push(operation);
         }
     }
-}
-
-/// A channel of the library, or a variable that is used as one.
-enum Ordered {
-    Key(Key),
-    Variable(VariableId),
 }
 
 /// Whether a sentence can be told only when the method has returned.

@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 
 use smallvec::SmallVec;
-use unsnarl_models::{Effect, Place, StartKind};
+use unsnarl_models::{CONTENTS, Effect, Place, StartKind};
 
 use super::Translator;
 use super::calls::{Call, Emit, Value};
-use super::effects::{Key, Values};
+use super::places::{Key, Values};
 use crate::Operation;
 
 /// A task that was started.
@@ -24,6 +24,9 @@ pub(super) struct Started {
     is_periodic: bool,
     /// It runs when a stream is asked for its result.
     is_of_stream: bool,
+    /// Groups that wait for what it returns as well; the latest [`MOST_AFTER`] of them.
+    stages: VecDeque<Value>,
+    returned: Option<Value>,
 }
 
 /// What a task is joined by.
@@ -162,7 +165,10 @@ impl Translator {
 
     /// The groups of a start that only the result of the call tells.
     pub(super) fn attach(&mut self, index: usize, groups: &[Place], effect: &Effect, call: &Call) {
-        let Effect::Start { after, .. } = effect else { return };
+        let Effect::Start { call: started, after, .. } = effect else { return };
+        // What goes into a part of a stage, and is not yet its value, has to end before the stage does.
+        let is_stage = matches!(&started.result, Some(Place::Slot(of, slot))
+            if **of == Place::Result && !CONTENTS.contains(&&**slot));
         let tasks: Values = call.started.iter().filter(|it| it.0 == index).map(|it| it.1).collect();
         for group in groups.iter().filter(|group| group.is_of_result()) {
             for group in self.values(group, call) {
@@ -177,8 +183,22 @@ impl Translator {
                     if !attached.contains(&end) {
                         attached.push(end);
                     }
+                    if is_stage {
+                        self.wait_for_returned(group, task);
+                    }
                 }
             }
+        }
+    }
+
+    fn wait_for_returned(&mut self, group: Value, task: Value) {
+        let Some(state) = self.orders.started.get_mut(&task) else { return };
+        state.stages.push_back(group);
+        if state.stages.len() > MOST_AFTER {
+            state.stages.pop_front();
+        }
+        if let Some(returned) = state.returned {
+            self.link(group, &[returned]);
         }
     }
 
@@ -211,10 +231,24 @@ impl Translator {
         }
     }
 
-    pub(super) fn task_ends(&mut self, thread: u64, task: Value, emit: &mut Emit<'_>) {
+    pub(super) fn task_ends(
+        &mut self,
+        thread: u64,
+        task: Value,
+        returned: Option<Value>,
+        emit: &mut Emit<'_>,
+    ) {
         let tasks = &mut self.in_thread(thread).tasks;
         let Some(place) = tasks.iter().rposition(|&running| running == task) else { return };
         tasks.truncate(place);
+        if let Some(returned) = returned
+            && let Some(state) = self.orders.started.get_mut(&task)
+        {
+            state.returned = Some(returned);
+            for stage in state.stages.clone() {
+                self.link(stage, &[returned]);
+            }
+        }
         let mut keys = vec![Key::TaskEnd(task)];
         for group in self.groups(task) {
             keys.push(Key::Group(group));

@@ -1,0 +1,96 @@
+//! Probes around a whole method: the monitor of a synchronized one, and the run of a task.
+
+use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
+use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, flags};
+
+use super::{MethodRewriter, is_return};
+use crate::hooks::{self, Hook};
+use crate::probe::Probe;
+use crate::rewrite::can_load_classes;
+use crate::site::Operation;
+
+impl MethodRewriter<'_, '_> {
+    /// The monitor of a synchronized method is entered before its first instruction, and left behind
+    /// its last one, also by an exception.
+    pub(super) fn synchronized_method(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let is_static = self.member.access & flags::STATIC != 0;
+        if is_static && !can_load_classes(self.class) {
+            self.remarks.push("its monitor cannot be named in so old a class file".into());
+            return Ok(());
+        }
+        let of_class = is_static.then_some(self.class.this_class);
+        let hooks = (hooks::MONITOR_ENTERED, hooks::MONITOR_LEAVES);
+        if let Err(error) = self.around(instructions, of_class, hooks, &Operation::Monitor, pool)? {
+            self.remarks.push(format!("its monitor is not reported: {error}"));
+        }
+        Ok(())
+    }
+
+    /// A task is reported when it begins and when it ends, also by an exception.
+    pub(super) fn task(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let hooks = (hooks::TASK_BEGINS, hooks::TASK_ENDS);
+        if let Err(error) = self.around(instructions, None, hooks, &Operation::Task, pool)? {
+            self.remarks.push(format!("that it runs as a task is not reported: {error}"));
+        }
+        Ok(())
+    }
+
+    /// Calls the first hook before all instructions, and the second behind them, however they are left.
+    /// Both get the class, or `this`. Where no handler can be put around the body, that is returned.
+    fn around(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        of_class: Option<ConstantIndex>,
+        (enter, leave): (Hook, Hook),
+        operation: &Operation,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<Result<(), CodeError>, CodeError> {
+        let throw = match self.code.catch_all(pool) {
+            Ok(throw) => throw,
+            Err(error @ (CodeError::ThisOverwritten | CodeError::Constructor)) => {
+                return Ok(Err(error));
+            }
+            Err(error) => return Err(error),
+        };
+        let push = |probe: &mut Probe<'_, '_>| {
+            match of_class {
+                Some(class) => probe.class(class),
+                None => probe.this(),
+            };
+        };
+        let first_line = instructions.first().and_then(|&(_, line)| line);
+        let leaves = instructions.iter().copied().filter(|&(node, _)| {
+            self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
+        });
+        let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
+        for (node, line) in leaves {
+            let site = self.site(line, operation.clone());
+            let opcode = self.code.instruction(node).map(Instruction::opcode);
+            let returns = *operation == Operation::Task && opcode == Some(Opcode::AReturn);
+            let mut probe = Probe::before(&mut self.code, pool, node);
+            if returns {
+                probe.duplicate();
+            }
+            push(&mut probe);
+            probe.call(if returns { hooks::TASK_RETURNS } else { leave }, site)?;
+        }
+        // The first instruction may be jumped to: the hook has to stand in front of its labels, inside of
+        // the handler's range, which starts in front of all.
+        let first = self.code.first().and_then(|start| self.code.next(start));
+        if let Some(first) = first {
+            let site = self.site(first_line, operation.clone());
+            let mut probe = Probe::before(&mut self.code, pool, first);
+            push(&mut probe);
+            probe.call(enter, site)?;
+        }
+        Ok(Ok(()))
+    }
+}

@@ -1,0 +1,62 @@
+//! A call that is recorded, and what of it.
+
+/// The number of a method's name and parameters, by which the runtime asks for them. 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MethodNumber(pub u32);
+
+/// A method as a call names it. Names are modified UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MethodName {
+    /// The internal name of the class that the code names.
+    pub class: Vec<u8>,
+    /// The name of the method.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+}
+
+/// How the method that runs is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dispatch {
+    /// There is no receiver.
+    Static,
+    /// It is the one that the code names: a constructor, or a method of a superclass.
+    Special,
+    /// By the class of the receiver.
+    Virtual,
+}
+
+/// A call that is recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedCall {
+    /// What the runtime asks the class of the receiver for; none if it need not ask.
+    pub method: Option<MethodNumber>,
+    /// What is recorded besides the receiver, in the order of the arguments.
+    pub operands: Vec<Operand>,
+    /// Whether the object of the calling thread is recorded.
+    pub thread: bool,
+    /// Whether it is recorded when the call fails.
+    pub failure: bool,
+}
+
+/// An argument that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operand {
+    /// Its place among the arguments.
+    pub position: u8,
+    /// What of it.
+    pub what: OperandKind,
+}
+
+/// What is recorded of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OperandKind {
+    /// Which object it is.
+    Reference,
+    /// The number.
+    Number,
+    /// Which object it is, and what the string says.
+    Text,
+    /// Which object it is, and which are its elements.
+    Elements,
+}

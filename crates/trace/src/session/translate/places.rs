@@ -1,0 +1,308 @@
+//! What a place in a sentence stands for in a running program: objects, locks, variables, and the channels
+//! through which they order threads.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use unsnarl_models::{CONTENTS, MemberKind, Place, Reflect};
+
+use super::super::classes::internal_name;
+use super::Translator;
+use super::calls::{Call, Value};
+use super::tasks::Started;
+use crate::{Channel, ChannelId, FieldId, LockId, ThreadId, Variable, VariableId};
+
+/// What the library has in its hands.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    /// What is in the slots of objects.
+    slots: FxHashMap<Value, Slots>,
+    /// Things that exist only in models: places that exist once, and objects without an id.
+    statics: FxHashMap<(Box<str>, Box<str>), Value>,
+    made: usize,
+    pub(super) channels: FxHashMap<Key, ChannelId>,
+    /// How often a thread holds a lock for itself, and how often it shares it.
+    pub(super) held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
+    /// The locks that were given up to wait on a condition.
+    pub(super) waited_on: FxHashMap<Value, LockId>,
+    /// The threads of `Thread` objects.
+    pub(super) threads: FxHashMap<Value, ThreadId>,
+    pub(super) ended: FxHashSet<ThreadId>,
+    /// The fields that handles and updaters stand for.
+    handles: FxHashMap<Value, Handle>,
+    pub(super) started: FxHashMap<Value, Started>,
+    /// Where else the end of what was started in a group is sent to.
+    pub(super) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
+    /// What ends before a group does, because it waits for it where nobody sees it.
+    pub(super) links: FxHashMap<Value, SmallVec<[Value; 1]>>,
+    pub(super) serial: FxHashSet<Value>,
+}
+
+pub(super) type Values = SmallVec<[Value; 1]>;
+type Slots = SmallVec<[(Box<str>, Values); 1]>;
+
+/// What a channel is for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Key {
+    /// Sent to an object.
+    Object(Value),
+    /// Sent to a slot that nothing is in.
+    Slot(Value, Box<str>),
+    /// An element that was sent in a container, and any element of it.
+    In(Value, Value),
+    AnyIn(Value),
+    /// A part of an object, by a number, and any part of it.
+    Part(Value, u64),
+    AnyPart(Value),
+    /// The start and the end of a task, the end of all that was started in a group.
+    TaskStart(Value),
+    TaskEnd(Value),
+    Group(Value),
+    /// The end of what runs one after another, and what the workers of a stream wait for.
+    Serial(Value),
+    Workers(Value),
+    /// The monitor of an object that locks itself in every method.
+    Locks(LockId),
+}
+
+impl Key {
+    /// The channel of any part of the same whole.
+    pub(super) fn any(&self) -> Option<Self> {
+        match *self {
+            Self::In(_, container) => Some(Self::AnyIn(container)),
+            Self::Part(of, _) => Some(Self::AnyPart(of)),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Handle {
+    field: FieldId,
+    volatile: bool,
+    is_static: bool,
+}
+
+/// A variable that a sentence is about.
+pub(super) enum Target {
+    Variable(VariableId, bool),
+    Part(Value, u64),
+}
+
+/// A channel of the library, or a variable that is used as one.
+pub(super) enum Ordered {
+    Key(Key),
+    Variable(VariableId),
+}
+
+impl Translator {
+    /// What carries the order that a sentence speaks of.
+    pub(super) fn ordered(
+        &mut self,
+        channel: &Place,
+        within: Option<&Place>,
+        call: &Call,
+    ) -> SmallVec<[Ordered; 1]> {
+        let mut all = SmallVec::new();
+        if let Some(within) = within {
+            for container in self.values(within, call) {
+                // A slot of a collection stands for any of its elements.
+                let elements = self.values(channel, call);
+                if elements.is_empty() && matches!(channel, Place::Slot(..)) {
+                    all.push(Ordered::Key(Key::AnyIn(container)));
+                }
+                let keys = elements.iter().map(|&element| Key::In(element, container));
+                all.extend(keys.map(Ordered::Key));
+            }
+            return all;
+        }
+        match channel {
+            Place::Variable { object, selector } => {
+                all.extend(self.variable_of(object, selector, call).map(|target| match target {
+                    Target::Variable(variable, _) => Ordered::Variable(variable),
+                    Target::Part(of, part) => Ordered::Key(Key::Part(of, part)),
+                }));
+            }
+            Place::Element(of) => {
+                let of = self.values(of, call);
+                all.extend(of.iter().map(|&of| Ordered::Key(Key::AnyPart(of))));
+            }
+            _ => {
+                let values = self.values(channel, call);
+                all.extend(values.iter().map(|&value| Ordered::Key(Key::Object(value))));
+                if let (true, Place::Slot(of, slot)) = (values.is_empty(), channel) {
+                    let of = self.values(of, call);
+                    all.extend(of.iter().map(|&of| Ordered::Key(Key::Slot(of, slot.clone()))));
+                }
+            }
+        }
+        all
+    }
+
+    pub(super) fn channel(&mut self, key: Key) -> ChannelId {
+        if let Some(&channel) = self.orders.channels.get(&key) {
+            return channel;
+        }
+        let shown = match &key {
+            Key::Object(value)
+            | Key::Slot(value, _)
+            | Key::In(_, value)
+            | Key::AnyIn(value)
+            | Key::Part(value, _)
+            | Key::AnyPart(value)
+            | Key::TaskStart(value)
+            | Key::TaskEnd(value)
+            | Key::Group(value)
+            | Key::Serial(value)
+            | Key::Workers(value) => Some(*value).filter(|value| value.is_object()),
+            Key::Locks(_) => None,
+        };
+        let shown = match shown {
+            Some(value) => Channel::Object(self.object(value.0)),
+            None => Channel::Named(self.tables.names.intern(b"library")),
+        };
+        let channel = self.tables.channels.push(shown);
+        self.orders.channels.insert(key, channel);
+        channel
+    }
+
+    /// A lock of a part of an object, such as a key of a map, is taken for that of the whole: which keys are
+    /// equal is not known.
+    pub(super) fn locks(&mut self, place: &Place, call: &Call) -> SmallVec<[LockId; 1]> {
+        let whole = if let Place::Variable { object, .. } = place { object } else { place };
+        let values = self.values(whole, call);
+        values.iter().filter(|it| it.is_object()).map(|value| self.lock(value.0)).collect()
+    }
+
+    /// The objects that a place stands for; none if it is empty.
+    pub(super) fn values(&mut self, place: &Place, call: &Call) -> Values {
+        match place {
+            Place::Slot(of, slot) => {
+                let elements: Values = call.elements(of).collect();
+                if !elements.is_empty() {
+                    return elements;
+                }
+                let of = self.values(of, call);
+                of.iter().flat_map(|&of| self.in_slot(of, slot)).collect()
+            }
+            Place::Element(of) => call.elements(of).collect(),
+            Place::New(_) => {
+                self.orders.made += 1;
+                SmallVec::from_slice(&[Value::of_models(self.orders.made)])
+            }
+            Place::Static { class, name } => {
+                let orders = &mut self.orders;
+                let key = (class.clone(), name.clone());
+                let value = *orders.statics.entry(key).or_insert_with(|| {
+                    orders.made += 1;
+                    Value::of_models(orders.made)
+                });
+                SmallVec::from_slice(&[value])
+            }
+            Place::Variable { .. } | Place::Unknown => SmallVec::new(),
+            _ => call.operand(place).filter(|&id| id != 0).map(Value).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn in_slot(&self, of: Value, slot: &str) -> Values {
+        let slots = self.orders.slots.get(&of).map(|slots| &slots[..]).unwrap_or_default();
+        slots.iter().find(|(name, _)| **name == *slot).map(|it| it.1.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn flow(&mut self, from: &Place, to: &Place, call: &Call) {
+        let Place::Slot(of, slot) = to else { return };
+        // What is in collections is not followed.
+        if CONTENTS.contains(&&**slot) && !matches!(from, Place::New(_)) {
+            return;
+        }
+        let values = self.values(from, call);
+        for of in self.values(of, call) {
+            self.put(of, slot, &values);
+        }
+    }
+
+    pub(super) fn put(&mut self, of: Value, slot: &str, values: &[Value]) {
+        let slots = self.orders.slots.entry(of).or_default();
+        let place = slots.iter().position(|(name, _)| **name == *slot).unwrap_or_else(|| {
+            slots.push((slot.into(), Values::new()));
+            slots.len() - 1
+        });
+        let known = &mut slots[place].1;
+        for &value in values {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+    }
+
+    /// What is returned for another object has what that has: the next stage of a stream.
+    pub(super) fn returns(&mut self, place: &Place, call: &Call) {
+        let Some(result) = call.result.map(Value).filter(|it| it.is_object()) else { return };
+        for from in self.values(place, call) {
+            if from == result || !from.is_object() {
+                continue;
+            }
+            if let Some(&handle) = self.orders.handles.get(&from) {
+                self.orders.handles.insert(result, handle);
+            }
+            for (slot, values) in self.orders.slots.get(&from).cloned().unwrap_or_default() {
+                self.put(result, &slot, &values);
+            }
+        }
+    }
+
+    /// A field that was looked up by its name: what was found stands for it.
+    pub(super) fn reflect(&mut self, reflect: &Reflect, call: &Call) {
+        let Reflect::Member { kind: MemberKind::Field, class, name: Some(name), to } = reflect
+        else {
+            return;
+        };
+        let (Some(class), Some(name)) = (call.operand(class), call.operand(name)) else { return };
+        let descriptions = &self.descriptions;
+        let (Some(class), Some(name)) =
+            (descriptions.class_names.get(&class), descriptions.texts.get(&name))
+        else {
+            return;
+        };
+        let class = internal_name(class);
+        let Some(found) = descriptions.classes.find_named(&class, name) else { return };
+        let (volatile, is_static) = (found.volatile, found.is_static);
+        let (class, name) = (found.class.to_vec(), name.clone());
+        let field = self.declared_field(&class, &name);
+        for to in self.values(to, call) {
+            self.orders.handles.insert(to, Handle { field, volatile, is_static });
+        }
+    }
+
+    pub(super) fn variable_of(
+        &mut self,
+        object: &Place,
+        selector: &Place,
+        call: &Call,
+    ) -> Option<Target> {
+        if let Some(handle) =
+            self.values(selector, call).first().and_then(|it| self.orders.handles.get(it))
+        {
+            let Handle { field, volatile, is_static } = *handle;
+            let variable = if is_static {
+                Variable::Static(field)
+            } else {
+                let object = call.operand(object)?;
+                Variable::Field(self.object(object), field)
+            };
+            return Some(Target::Variable(self.variable(variable), volatile));
+        }
+        let of = call.operand(object)?;
+        let is_array = self.class_of(of).is_some_and(|class| class.starts_with(b"["));
+        let index = match selector {
+            Place::This => call.operand_behind(object),
+            selector => call.operand(selector),
+        };
+        match (is_array, index.map(u32::try_from)) {
+            (true, Some(Ok(index))) => {
+                let array = self.object(of);
+                Some(Target::Variable(self.variable(Variable::Element(array, index)), false))
+            }
+            _ => Some(Target::Part(Value(of), call.operand(selector)?)),
+        }
+    }
+}
