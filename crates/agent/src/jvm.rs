@@ -1,12 +1,13 @@
 //! The one module that speaks JVMTI and JNI.
 
-use std::ffi::{CStr, c_char, c_uchar, c_void};
+use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::OnceLock;
 
 use jvmti_bindings::sys::jni::{
-    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jclass, jint, jlong, jobject, jstring, jthread,
+    JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jboolean, jclass, jint, jlong, jobject, jstring,
+    jthread,
 };
 use jvmti_bindings::sys::jvmti::{
     JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH,
@@ -188,6 +189,7 @@ unsafe fn start_runtime(
     // SAFETY: as this function asks for.
     unsafe {
         transform_again(jvmti, jni, c"java/lang/Thread")?;
+        transform_again(jvmti, jni, c"jdk/internal/reflect/Reflection")?;
         // There are no virtual threads before release 21.
         match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
             Ok(()) | Err(JvmError::Exception(_)) => Ok(()),
@@ -206,7 +208,7 @@ unsafe fn transform_again(
     // SAFETY: as this function asks for; the class lives during the call.
     unsafe {
         let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
-        check_exception(jni, "finding a class of threads")?;
+        check_exception(jni, "finding a class that needs hooks")?;
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
@@ -297,21 +299,8 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
     name: jstring,
 ) {
     guarded("describe", (), |watch| {
-        if name.is_null() {
-            return;
-        }
-        // SAFETY: the string lives during the call; its characters do until they are released.
-        let bytes = unsafe {
-            let table = jni_functions(jni);
-            let characters = (table.GetStringUTFChars)(jni, name, ptr::null_mut());
-            if characters.is_null() {
-                (table.ExceptionClear)(jni);
-                return;
-            }
-            let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
-            (table.ReleaseStringUTFChars)(jni, name, characters);
-            bytes
-        };
+        // SAFETY: the string lives during the call.
+        let Some(bytes) = (unsafe { utf8(jni, name) }) else { return };
         let id = id.cast_unsigned();
         watch.session.add_name(&if what == 0 {
             NameRecord::Class(id, bytes)
@@ -319,4 +308,75 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
             NameRecord::Thread(id, bytes)
         });
     });
+}
+
+/// `UnsnarlNative.filters`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jboolean {
+    guarded("filters", 0, |watch| watch.filters().into())
+}
+
+/// `UnsnarlNative.site`. If the agent fails, the access is recorded as any other.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_site(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+) -> jlong {
+    guarded("site", 0, |watch| watch.cell(site.cast_unsigned()).into())
+}
+
+/// `UnsnarlNative.declaringClass`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_declaringClass(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+) -> jstring {
+    guarded("declaringClass", ptr::null_mut(), |watch| {
+        let name = watch.declaring_class(site.cast_unsigned()).and_then(|it| CString::new(it).ok());
+        // SAFETY: the string ends with zero and is copied by the JVM.
+        name.map_or(ptr::null_mut(), |name| unsafe {
+            (jni_functions(jni).NewStringUTF)(jni, name.as_ptr())
+        })
+    })
+}
+
+/// `UnsnarlNative.hasId`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_hasId(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    name: jstring,
+) -> jboolean {
+    guarded("hasId", 0, |watch| {
+        // SAFETY: the string lives during the call.
+        let name = unsafe { utf8(jni, name) };
+        name.is_some_and(|name| watch.has_safe_ids(&name)).into()
+    })
+}
+
+/// The characters of a string, in modified UTF-8; nothing if there is no memory for them.
+///
+/// # Safety
+/// `jni` belongs to the calling thread, and the string lives during the call.
+unsafe fn utf8(jni: *mut JNIEnv, text: jstring) -> Option<Vec<u8>> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: as this function asks for; the characters live until they are released.
+    unsafe {
+        let table = jni_functions(jni);
+        let characters = (table.GetStringUTFChars)(jni, text, ptr::null_mut());
+        if characters.is_null() {
+            (table.ExceptionClear)(jni);
+            return None;
+        }
+        let bytes = CStr::from_ptr(characters).to_bytes().to_vec();
+        (table.ReleaseStringUTFChars)(jni, text, characters);
+        Some(bytes)
+    }
 }

@@ -1,17 +1,17 @@
 //! What is done with the classes that the JVM loads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
-    FieldName, Operation, Plan, Site, SiteNumbers, Volatility, rewrite, thread,
+    FieldName, Operation, Plan, RewriteError, Site, SiteNumber, SiteNumbers, Volatility, identity,
+    reflection, rewrite, thread,
 };
-use unsnarl_trace::session::{
-    self, ClassRecord, ClassTable, FieldRecord, Found, SiteOperation, SiteRecord,
-};
+use unsnarl_trace::session::{self, ClassRecord, FieldRecord, SiteOperation, SiteRecord};
 
+use crate::fields::Fields;
 use crate::session::Session;
 
 /// The agent's state in a JVM.
@@ -20,7 +20,7 @@ pub(crate) struct Watch {
     pub(crate) session: Session,
     plan: Plan,
     numbers: SiteNumbers,
-    classes: RwLock<ClassTable>,
+    fields: RwLock<Fields>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
@@ -31,7 +31,7 @@ impl Watch {
             session,
             plan,
             numbers: SiteNumbers::default(),
-            classes: RwLock::default(),
+            fields: RwLock::default(),
             ready: AtomicBool::new(false),
         }
     }
@@ -57,16 +57,24 @@ impl Watch {
             }
         };
         let name = class.name();
-        if !again {
-            self.remember(&class);
-        }
         let ready = self.ready.load(Ordering::Acquire);
+        let hooks_clones = ready && identity::can_hook_clones(&class);
+        if !again {
+            let keeps_ids = ready && identity::declares(&class, &self.plan);
+            self.remember(&class, keeps_ids, !hooks_clones && identity::clones(&class));
+        }
         let result = match name {
             // The field has to be there from the beginning, and at every transformation again.
             thread::THREAD if ready => thread::hook(bytes).map(Some),
             thread::THREAD => thread::inject(bytes).map(Some),
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
-            _ if !self.plan.watches(name) => return None,
+            reflection::REFLECTION if ready => reflection::hook(bytes).map(Some),
+            _ if !self.plan.watches(name) => {
+                if !hooks_clones || !identity::clones(&class) {
+                    return None;
+                }
+                identity::hook_clones(bytes)
+            }
             _ if !ready => {
                 self.session
                     .log(&format!("{} was loaded too early and stays as it is", text(name)));
@@ -75,6 +83,7 @@ impl Watch {
             _ => self.rewrite(&class, bytes),
         };
         result.unwrap_or_else(|error| {
+            self.fields_mut().stays_as_it_is(&class);
             self.session.log(&format!("{} stays as it is: {error}", text(name)));
             None
         })
@@ -84,14 +93,23 @@ impl Watch {
         &self,
         class: &ClassFile<'_>,
         bytes: &[u8],
-    ) -> Result<Option<Vec<u8>>, unsnarl_instrument::RewriteError> {
-        let volatility = |field: &FieldName| self.volatility(field);
-        let Some(rewritten) = rewrite(bytes, &self.plan, &self.numbers, &volatility)? else {
+    ) -> Result<Option<Vec<u8>>, RewriteError> {
+        let keeps_ids = self.fields().keeps_ids(class.name());
+        let volatility = |field: &FieldName| self.fields().volatility(field);
+        let rewritten = rewrite(bytes, &self.plan, &self.numbers, &volatility, keeps_ids)?;
+        let Some(rewritten) = rewritten else {
             return Ok(None);
         };
         for note in &rewritten.notes {
             self.session.log(&format!("{}.{note}", text(class.name())));
         }
+        let mut fields = self.fields_mut();
+        for site in &rewritten.sites {
+            if let Operation::Field(field, volatility) = &site.operation {
+                fields.add_site(site.number, field.clone(), *volatility);
+            }
+        }
+        drop(fields);
         let file = source_file(class);
         let sites: Vec<_> =
             rewritten.sites.into_iter().map(|site| record(class.name(), &file, site)).collect();
@@ -100,8 +118,32 @@ impl Watch {
         Ok(Some(rewritten.bytes))
     }
 
+    /// Whether redundant accesses are left out.
+    pub(crate) fn filters(&self) -> bool {
+        self.plan.filters.epoch
+    }
+
+    /// What the runtime has to know of a place in the code, as `UnsnarlSites` has it.
+    pub(crate) fn cell(&self, site: u32) -> u32 {
+        self.fields().cell(SiteNumber(site), &self.plan)
+    }
+
+    /// The binary name of the class that declares the field of a place in the code.
+    pub(crate) fn declaring_class(&self, site: u32) -> Option<Vec<u8>> {
+        let fields = self.fields();
+        let class = fields.declaring_class(SiteNumber(site))?;
+        Some(class.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect())
+    }
+
+    /// Whether the instances of a class keep their ids in its field, by its binary name.
+    pub(crate) fn has_safe_ids(&self, class: &[u8]) -> bool {
+        let internal: Vec<u8> =
+            class.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect();
+        self.fields().has_safe_ids(&internal)
+    }
+
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
-    fn remember(&self, class: &ClassFile<'_>) {
+    fn remember(&self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
         let fields = class.fields.iter().map(|field| FieldRecord {
             name: class.member_name(field).to_vec(),
             descriptor: class.member_descriptor(field).to_vec(),
@@ -113,16 +155,15 @@ impl Watch {
             fields: fields.collect(),
         };
         self.session.add_class(&record);
-        self.classes.write().unwrap_or_else(PoisonError::into_inner).add(&record);
+        self.fields_mut().add(class, keeps_ids, clones_unseen);
     }
 
-    fn volatility(&self, field: &FieldName) -> Volatility {
-        let classes = self.classes.read().unwrap_or_else(PoisonError::into_inner);
-        match classes.find(&field.class, &field.name, &field.descriptor) {
-            Found::Field(found) if found.volatile => Volatility::Volatile,
-            Found::Field(_) | Found::Nowhere => Volatility::Plain,
-            Found::Unknown => Volatility::Unknown,
-        }
+    fn fields(&self) -> RwLockReadGuard<'_, Fields> {
+        self.fields.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fields_mut(&self) -> RwLockWriteGuard<'_, Fields> {
+        self.fields.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -133,7 +174,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
             name: field.name,
             descriptor: field.descriptor,
             volatility: match volatility {
-                Volatility::Plain => session::Volatility::Plain,
+                Volatility::Plain | Volatility::Final => session::Volatility::Plain,
                 Volatility::Volatile => session::Volatility::Volatile,
                 Volatility::Unknown => session::Volatility::Unknown,
             },

@@ -37,9 +37,14 @@ pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Objec
 pub(crate) const WAIT: Hook = hook("waitOn", "(Ljava/lang/Object;I)V");
 pub(crate) const WAIT_MILLIS: Hook = hook("waitOn", "(Ljava/lang/Object;JI)V");
 pub(crate) const WAIT_NANOS: Hook = hook("waitOn", "(Ljava/lang/Object;JII)V");
+/// After a call that may be one of `Object.clone`, with the original and the copy.
+pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.
 pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
 /// In `java.lang.Thread`.
 pub(crate) const THREAD_STARTS: Hook = hook("threadStarts", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_ENDS: Hook = hook("threadEnds", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_JOINED: Hook = hook("threadJoined", "(Ljava/lang/Thread;)V");
+/// In `jdk.internal.reflect.Reflection`.
+pub(crate) const VISIBLE: Hook =
+    hook("visible", "([Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;");

@@ -12,13 +12,15 @@
 //! This crate knows nothing of the JVM's interfaces.
 
 mod hooks;
+pub mod identity;
 mod method;
 mod plan;
 mod probe;
+pub mod reflection;
 mod rewrite;
 mod site;
 pub mod thread;
 
-pub use plan::{Events, Plan};
+pub use plan::{Events, Filters, Plan, is_of_the_jdk};
 pub use rewrite::{RewriteError, Rewritten, rewrite};
 pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

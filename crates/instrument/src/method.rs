@@ -9,7 +9,8 @@ use unsnarl_classfile::read::{ClassFile, Member};
 use unsnarl_classfile::{FieldType, Instruction, Opcode, ReadError, VerificationType, flags};
 
 use crate::hooks::{self, Hook};
-use crate::plan::Events;
+use crate::identity::may_clone;
+use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
 use crate::rewrite::{can_load_classes, declared_volatility};
 use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
@@ -24,7 +25,10 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     pub(crate) sites: Vec<Site>,
     /// What is not reported.
     pub(crate) remarks: Vec<String>,
+    /// Whether anything was put in.
+    pub(crate) has_probes: bool,
     events: Events,
+    filters: Filters,
     numbers: &'c SiteNumbers,
     volatility: &'c dyn Fn(&FieldName) -> Volatility,
     /// The instructions of the file with their lines, in order.
@@ -39,6 +43,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         events: Events,
         numbers: &'c SiteNumbers,
         volatility: &'c dyn Fn(&FieldName) -> Volatility,
+        filters: Filters,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
@@ -49,7 +54,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             code,
             sites: Vec::new(),
             remarks: Vec::new(),
+            has_probes: false,
             events,
+            filters,
             numbers,
             volatility,
             instructions,
@@ -77,7 +84,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 self.class_initializer(&instructions, pool)?;
             }
         }
-        if !self.sites.is_empty() {
+        self.has_probes |= !self.sites.is_empty();
+        if self.has_probes {
             self.code.max_stack = self.code.max_stack.saturating_add(EXTRA_STACK);
         }
         Ok(())
@@ -123,6 +131,15 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
                 self.monitor_exit(node, line, pool)?;
             }
+            Instruction::Invoke { opcode: InvokeVirtual | InvokeSpecial, method }
+                if pool.member(method).is_some_and(|member| may_clone(&member)) =>
+            {
+                self.has_probes = true;
+                Probe::before(&mut self.code, pool, node).duplicate();
+                if let Some(next) = self.code.next(node) {
+                    Probe::before(&mut self.code, pool, next).original_and_copy(hooks::CLONED)?;
+                }
+            }
             Instruction::Invoke { opcode: InvokeVirtual, method }
                 if self.events.synchronization =>
             {
@@ -149,7 +166,10 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     ) -> Result<(), CodeError> {
         let volatility =
             declared_volatility(self.class, &field).unwrap_or_else(|| (self.volatility)(&field));
-        let plain = volatility == Volatility::Plain;
+        let plain = matches!(volatility, Volatility::Plain | Volatility::Final);
+        if volatility == Volatility::Final && self.filters.escape {
+            return Ok(());
+        }
         let wanted = self.events.fields || self.events.synchronization && !plain;
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());

@@ -108,6 +108,12 @@ impl<'e, 'a> Probe<'e, 'a> {
         self
     }
 
+    /// Calls a hook behind a call whose receiver was duplicated: `.., receiver, result` becomes `.., result`.
+    pub(crate) fn original_and_copy(&mut self, hook: Hook) -> Result<(), PoolError> {
+        self.0.plain(DupX1).invoke_static(hooks::CLASS, hook.name, hook.descriptor)?;
+        Ok(())
+    }
+
     /// Calls a hook with the copy that [`Probe::duplicate`] made.
     pub(crate) fn call_without_site(&mut self, hook: Hook) -> Result<(), PoolError> {
         self.0.invoke_static(hooks::CLASS, hook.name, hook.descriptor)?;

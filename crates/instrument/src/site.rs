@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use unsnarl_classfile::flags;
+
 /// The number of a place in the code, unique in a run. Probes pass it to the hooks; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SiteNumber(pub u32);
@@ -67,9 +69,25 @@ pub struct FieldName {
 pub enum Volatility {
     /// It is not volatile.
     Plain,
+    /// It is a final field of objects: only constructors write it.
+    Final,
     /// It is volatile.
     Volatile,
     /// Its class was not seen yet. The access takes a number, as if the field were volatile: the reader of
     /// the events knows the class.
     Unknown,
+}
+
+impl Volatility {
+    /// What the flags of a field say.
+    #[must_use]
+    pub fn of(access: u16) -> Self {
+        if access & flags::VOLATILE != 0 {
+            Self::Volatile
+        } else if access & (flags::FINAL | flags::STATIC) == flags::FINAL {
+            Self::Final
+        } else {
+            Self::Plain
+        }
+    }
 }

@@ -65,7 +65,7 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
         }
         let bytes = image.find_resource(&format!("/{module}/{path}")).unwrap().unwrap();
         let volatility = |field: &unsnarl_instrument::FieldName| VOLATILITIES[field.name.len() % 3];
-        let rewritten = rewrite(&bytes, &Plan::default(), &numbers, &volatility)
+        let rewritten = rewrite(&bytes, &Plan::default(), &numbers, &volatility, false)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         counts.classes += 1;
         names += &format!("{module} {}\n", path.trim_end_matches(".class").replace('/', "."));
@@ -73,6 +73,9 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
         counts.sites += rewritten.sites.len();
         counts.notes += rewritten.notes.len();
         let mut result = rewritten.bytes;
+        if path == "jdk/internal/reflect/Reflection.class" {
+            result = unsnarl_instrument::reflection::hook(&result).unwrap();
+        }
         if path == "java/lang/Thread.class" || path == "java/lang/VirtualThread.class" {
             result = thread::hook(&result).unwrap();
         }

@@ -14,7 +14,7 @@ fn rewritten(source: &str, plan: &Plan) -> Rewritten {
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
     let numbers = SiteNumbers::default();
-    rewrite(&bytes, plan, &numbers, &|_| Volatility::Unknown).unwrap().unwrap()
+    rewrite(&bytes, plan, &numbers, &|_| Volatility::Unknown, false).unwrap().unwrap()
 }
 
 fn fields(class: &Rewritten, method: &str) -> Vec<(String, Volatility)> {
@@ -54,7 +54,7 @@ fn what_a_constructor_stores_before_super_is_left_alone() {
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A$Inner.class")).unwrap();
     let class =
-        rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &|_| Volatility::Unknown);
+        rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &|_| Volatility::Unknown, false);
     let class = class.unwrap().unwrap();
     assert_eq!(fields(&class, "<init>"), [("own".to_owned(), Volatility::Plain)]);
 }
@@ -100,7 +100,8 @@ fn damaged_classes_do_no_harm() {
             let mut damaged = bytes.clone();
             damaged[place] = value;
             let numbers = SiteNumbers::default();
-            let result = rewrite(&damaged, &Plan::default(), &numbers, &|_| Volatility::Unknown);
+            let result =
+                rewrite(&damaged, &Plan::default(), &numbers, &|_| Volatility::Unknown, false);
             changed += usize::from(matches!(result, Ok(Some(_))));
         }
     }

@@ -1,8 +1,11 @@
 package java.lang;
 
 import java.lang.reflect.Array;
+import java.lang.reflect.Field;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
@@ -35,9 +38,17 @@ public final class UnsnarlHooks {
     private static final int CLASS_INITIALIZED = 19;
     private static final int OBJECT = 20;
 
+    private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Where the field that the agent injected into Thread lies. */
-    private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, "unsnarlState");
+    private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
+
+    private static final boolean FILTERS = UnsnarlNative.filters();
+    /** Elements of an array that share an entry of the filter, as a power of two. */
+    private static final int STRIPE = 3;
+    /** Elements behind so many are not filtered. */
+    private static final int FILTERED_LENGTH = 1 << STRIPE + 16 + 8;
+    private static final long STRIPE_TAG = 0xFF0000;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     private static final AtomicLong NEXT_THREAD = new AtomicLong(1);
@@ -47,78 +58,158 @@ public final class UnsnarlHooks {
     /** Called by the agent when everything is there; loads and initializes all classes of the runtime. */
     static void prepare() {
         UnsnarlIdentity.prepare();
+        UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
 
     @Hidden
+    @ForceInline
     public static void fieldRead(Object object, int site) {
         if (object != null) {
-            access(FIELD_READ, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                access(thread, FIELD_READ, object, site);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
     public static void fieldWrite(Object object, int site) {
         if (object != null) {
-            access(FIELD_WRITE, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                access(thread, FIELD_WRITE, object, site);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
     public static void numberedReadBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                readBegins(thread, object, site);
+            }
+        }
+    }
+
+    @DontInline
+    private static void readBegins(UnsnarlThread thread, Object object, int site) {
+        if (isNumbered(site, object)) {
             thread.push(site, identify(thread, object));
+        } else {
+            access(thread, FIELD_READ, object, site);
         }
     }
 
     @Hidden
+    @ForceInline
     public static void numberedReadEnds(int site) {
-        UnsnarlThread thread = current();
-        long object = thread.pop(site);
-        if (object != 0) {
-            numbered(thread, NUMBERED_READ, site, object);
+        long cell = UnsnarlSites.cell(site);
+        if (cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0) {
+            UnsnarlThread thread = current();
+            long object = thread.pop(site);
+            if (object != 0) {
+                numbered(thread, NUMBERED_READ, site, object);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
     public static void numberedWrite(Object object, int site) {
         if (object != null) {
-            numbered(NUMBERED_WRITE, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                write(thread, object, site);
+            }
+        }
+    }
+
+    @DontInline
+    private static void write(UnsnarlThread thread, Object object, int site) {
+        if (isNumbered(site, object)) {
+            release(thread, NUMBERED_WRITE, site, identify(thread, object));
+        } else {
+            access(thread, FIELD_WRITE, object, site);
         }
     }
 
     @Hidden
+    @ForceInline
     public static void staticRead(int site) {
-        access(STATIC_READ, site);
+        UnsnarlThread thread = current();
+        if (!isRedundant(thread, site)) {
+            access(thread, STATIC_READ, site);
+        }
     }
 
     @Hidden
+    @ForceInline
     public static void staticWrite(int site) {
-        access(STATIC_WRITE, site);
+        UnsnarlThread thread = current();
+        if (!isRedundant(thread, site)) {
+            access(thread, STATIC_WRITE, site);
+        }
     }
 
     @Hidden
     public static void numberedStaticRead(int site) {
-        numbered(current(), NUMBERED_STATIC_READ, site);
-    }
-
-    @Hidden
-    public static void numberedStaticWrite(int site) {
-        numbered(current(), NUMBERED_STATIC_WRITE, site);
-    }
-
-    @Hidden
-    public static void arrayRead(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
-            element(ARRAY_READ, array, index, site);
+        UnsnarlThread thread = current();
+        if (isNumbered(site, null)) {
+            numbered(thread, NUMBERED_STATIC_READ, site);
+        } else if (!isRedundant(thread, site)) {
+            access(thread, STATIC_READ, site);
         }
     }
 
     @Hidden
+    public static void numberedStaticWrite(int site) {
+        UnsnarlThread thread = current();
+        if (isNumbered(site, null)) {
+            numbered(thread, NUMBERED_STATIC_WRITE, site);
+            thread.nextEpoch();
+        } else if (!isRedundant(thread, site)) {
+            access(thread, STATIC_WRITE, site);
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void arrayRead(Object array, int index, int site) {
+        if (array != null && index >= 0 && index < Array.getLength(array)) {
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, array, index, site, UnsnarlThread.READ)) {
+                element(thread, ARRAY_READ, array, index, site);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
-            element(ARRAY_WRITE, array, index, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, array, index, site, UnsnarlThread.WRITE)) {
+                element(thread, ARRAY_WRITE, array, index, site);
+            }
+        }
+    }
+
+    /** Called where a method may be {@code Object.clone}: a copy of an object must not have its id. */
+    @Hidden
+    public static void cloned(Object original, Object copy) {
+        if (original == copy || copy == null || original.getClass() != copy.getClass()) {
+            return;
+        }
+        long offset = UnsnarlSites.offset(copy.getClass());
+        if (offset != 0) {
+            long id = UNSAFE.getLong(copy, offset);
+            if (id != 0 && id == UNSAFE.getLong(original, offset)) {
+                UNSAFE.putLong(copy, offset, 0);
+            }
         }
     }
 
@@ -130,7 +221,8 @@ public final class UnsnarlHooks {
     @Hidden
     public static void monitorLeaves(Object object, int site) {
         if (object != null) {
-            numbered(MONITOR_EXIT, object, site);
+            UnsnarlThread thread = current();
+            release(thread, MONITOR_EXIT, site, identify(thread, object));
         }
     }
 
@@ -179,25 +271,30 @@ public final class UnsnarlHooks {
         if (object == null || !Thread.holdsLock(object)) {
             return false;
         }
-        numbered(WAIT, object, site);
+        UnsnarlThread thread = current();
+        release(thread, WAIT, site, identify(thread, object));
         return true;
     }
 
     @Hidden
     public static void classInitialized(int site) {
-        numbered(current(), CLASS_INITIALIZED, site);
+        UnsnarlThread thread = current();
+        numbered(thread, CLASS_INITIALIZED, site);
+        thread.nextEpoch();
     }
 
     /** Called in Thread when it is about to start. */
     @Hidden
     public static void threadStarts(Thread thread) {
-        numbered(current(), THREAD_START, 0, state(thread).id);
+        release(current(), THREAD_START, 0, state(thread).id);
     }
 
     /** Called in Thread by the thread itself, behind all that it runs. */
     @Hidden
     public static void threadEnds(Thread thread) {
-        numbered(current(), THREAD_END, 0);
+        UnsnarlThread ending = current();
+        numbered(ending, THREAD_END, 0);
+        ending.nextEpoch();
     }
 
     /** Called in Thread when a join returns, which it does as well when the time is over. */
@@ -207,6 +304,30 @@ public final class UnsnarlHooks {
         if (joined != null && !thread.isAlive()) {
             numbered(current(), THREAD_JOIN, 0, joined.id);
         }
+    }
+
+    /** Called where a class is asked for its fields: those that the agent injected are not among them. */
+    @Hidden
+    public static Field[] visible(Field[] fields) {
+        int count = 0;
+        for (Field field : fields) {
+            count += isInjected(field) ? 0 : 1;
+        }
+        if (count == fields.length) {
+            return fields;
+        }
+        Field[] visible = new Field[count];
+        count = 0;
+        for (Field field : fields) {
+            if (!isInjected(field)) {
+                visible[count++] = field;
+            }
+        }
+        return visible;
+    }
+
+    private static boolean isInjected(Field field) {
+        return field.isSynthetic() && (field.getName().equals(UnsnarlOffsets.ID_FIELD) || field.getName().equals(STATE_FIELD));
     }
 
     private static UnsnarlThread current() {
@@ -227,17 +348,90 @@ public final class UnsnarlHooks {
         return state;
     }
 
-    private static void access(int kind, int site) {
-        UnsnarlThread thread = current();
+    /** Whether an access to a field that takes a number if it is volatile has to take one. */
+    private static boolean isNumbered(int site, Object object) {
+        long cell = UnsnarlSites.resolved(site, object);
+        return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
+    }
+
+    /** Whether an access to a field need not be recorded, as far as can be seen fast. */
+    @ForceInline
+    private static boolean isRedundant(UnsnarlThread thread, Object object, int site, int kind) {
+        long cell = UnsnarlSites.cell(site);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return true;
+        }
+        return UnsnarlSites.isFiltered(cell)
+                && thread.has(key(cell, UNSAFE.getLong(object, UnsnarlSites.offset(cell))), 0, 0,
+                        (long) kind << UnsnarlSites.place(cell));
+    }
+
+    private static long key(long cell, long id) {
+        return id << 16 | UnsnarlSites.group(cell);
+    }
+
+    /** The filter knows static fields by the places that access them. */
+    @ForceInline
+    private static boolean isRedundant(UnsnarlThread thread, int site) {
+        return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+    }
+
+    @ForceInline
+    private static boolean isRedundant(UnsnarlThread thread, Object array, int index, int site, int kind) {
+        if (!FILTERS || index >= FILTERED_LENGTH) {
+            return false;
+        }
+        UnsnarlEntry entry = thread.cachedAt(site);
+        return entry.refersTo(array)
+                && thread.has(key(entry.id, index), tag(index), STRIPE_TAG, bits(kind, index));
+    }
+
+    private static long key(long id, int index) {
+        return id << 16 | index >>> STRIPE & 0xFFFF;
+    }
+
+    private static long tag(int index) {
+        return (long) (index >>> STRIPE + 16) << 16;
+    }
+
+    private static long bits(int kind, int index) {
+        return (long) kind << 2 * (index & (1 << STRIPE) - 1);
+    }
+
+    @DontInline
+    private static void access(UnsnarlThread thread, int kind, int site) {
+        long cell = UnsnarlSites.resolved(site, null);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return;
+        }
+        if (FILTERS) {
+            thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+        }
         long place = thread.reserve(8);
         if (place != 0) {
             thread.finish(place, 8, kind, site);
         }
     }
 
-    private static void access(int kind, Object object, int site) {
-        UnsnarlThread thread = current();
-        long id = identify(thread, object);
+    @DontInline
+    private static void access(UnsnarlThread thread, int kind, Object object, int site) {
+        long cell = UnsnarlSites.resolved(site, object);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return;
+        }
+        long offset = UnsnarlSites.offset(cell);
+        long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
+        if ((cell & UnsnarlSites.GROUPED) != 0) {
+            long key = key(cell, id);
+            int place = UnsnarlSites.place(cell);
+            long asked = (long) (kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE) << place;
+            if (thread.has(key, 0, 0, asked)) {
+                return;
+            }
+            // A read behind a write is redundant as well.
+            long known = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.READ | UnsnarlThread.WRITE;
+            thread.set(key, 0, 0, known << place);
+        }
         long place = thread.reserve(16);
         if (place != 0) {
             UNSAFE.putLong(place + 8, id);
@@ -245,15 +439,46 @@ public final class UnsnarlHooks {
         }
     }
 
-    private static void element(int kind, Object array, int index, int site) {
-        UnsnarlThread thread = current();
-        long id = identify(thread, array);
+    @DontInline
+    private static void element(UnsnarlThread thread, int kind, Object array, int index, int site) {
+        UnsnarlEntry entry = thread.cachedAt(site);
+        if (!entry.refersTo(array)) {
+            entry = entry(thread, array);
+            thread.cacheAt(site, entry);
+        }
+        long id = entry.id;
+        UnsnarlRange range = null;
+        if (FILTERS) {
+            if (index < FILTERED_LENGTH) {
+                long key = key(id, index);
+                long tag = tag(index);
+                int asked = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
+                if (thread.has(key, tag, STRIPE_TAG, bits(asked, index))) {
+                    return;
+                }
+                int known = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.READ | UnsnarlThread.WRITE;
+                thread.set(key, tag, STRIPE_TAG, bits(known, index));
+            }
+            range = thread.range(site);
+            if (range.extend(site, id, index, thread.interval)) {
+                return;
+            }
+        }
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, id);
             UNSAFE.putLong(place + 16, index);
             thread.finish(place, 24, kind, site);
+            if (range != null) {
+                range.begin(place + 16, site, id, index, thread.interval);
+            }
         }
+    }
+
+    /** Records what lets other threads see what this one has done. */
+    private static void release(UnsnarlThread thread, int kind, int site, long subject) {
+        numbered(thread, kind, site, subject);
+        thread.nextEpoch();
     }
 
     private static void numbered(int kind, Object object, int site) {
@@ -262,6 +487,7 @@ public final class UnsnarlHooks {
     }
 
     private static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
+        thread.interval++;
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -271,6 +497,7 @@ public final class UnsnarlHooks {
     }
 
     static void numbered(UnsnarlThread thread, int kind, int site) {
+        thread.interval++;
         long place = thread.reserve(16);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -278,12 +505,30 @@ public final class UnsnarlHooks {
         }
     }
 
-    /** The id of an object. With a new one, its class is told first. */
     private static long identify(UnsnarlThread thread, Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        return offset != 0 ? kept(thread, object, offset) : entry(thread, object).id;
+    }
+
+    /** The id of an object that keeps it itself. */
+    private static long kept(UnsnarlThread thread, Object object, long offset) {
+        long id = UNSAFE.getLong(object, offset);
+        if (id == 0) {
+            id = thread.newId();
+            if (!UNSAFE.compareAndSetLong(object, offset, 0, id)) {
+                return UNSAFE.getLong(object, offset);
+            }
+            tellClass(thread, id, object);
+        }
+        return id;
+    }
+
+    /** The entry of an object that does not keep its id. */
+    private static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
         int hash = System.identityHashCode(object);
         UnsnarlEntry entry = thread.cached(hash);
         if (entry != null && entry.refersTo(object)) {
-            return entry.id;
+            return entry;
         }
         entry = UnsnarlIdentity.find(object, hash);
         if (entry == null) {
@@ -291,16 +536,20 @@ public final class UnsnarlHooks {
             if (object instanceof Class<?> type) {
                 UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
             } else {
-                long type = identify(thread, object.getClass());
-                long place = thread.reserve(24);
-                if (place != 0) {
-                    UNSAFE.putLong(place + 8, entry.id);
-                    UNSAFE.putLong(place + 16, type);
-                    thread.finish(place, 24, OBJECT, 0);
-                }
+                tellClass(thread, entry.id, object);
             }
         }
         thread.cache(hash, entry);
-        return entry.id;
+        return entry;
+    }
+
+    private static void tellClass(UnsnarlThread thread, long id, Object object) {
+        long type = entry(thread, object.getClass()).id;
+        long place = thread.reserve(24);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, id);
+            UNSAFE.putLong(place + 16, type);
+            thread.finish(place, 24, OBJECT, 0);
+        }
     }
 }

@@ -15,4 +15,16 @@ final class UnsnarlNative {
 
     /** Writes the name of a thing to the session. */
     static native void describe(int what, long id, String name);
+
+    /** Whether what is redundant is left out. */
+    static native boolean filters();
+
+    /** The lower half of a cell of {@link UnsnarlSites}; 0 if the field is of a class that is not there yet. */
+    static native long site(int site);
+
+    /** The class that declares the field that is accessed at a site whose cell is known. */
+    static native String declaringClass(int site);
+
+    /** Whether a class has a field for ids that is safe to use. */
+    static native boolean hasId(String className);
 }

@@ -15,6 +15,10 @@ public class UnsnarlHooks {
     public static void arrayWrite(Object array, int index, int site) {}
     public static void monitorEntered(Object object, int site) {}
     public static void monitorLeaves(Object object, int site) {}
+    public static void cloned(Object original, Object copy) {}
+    public static java.lang.reflect.Field[] visible(java.lang.reflect.Field[] fields) {
+        return fields;
+    }
     public static void classInitialized(int site) {}
     public static void threadStarts(Thread thread) {}
     public static void threadEnds(Thread thread) {}

@@ -145,13 +145,18 @@ impl Source for Session {
     fn next_batch(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError> {
         batch.clear();
         while batch.len() < BATCH {
-            let Some(step) = self.steps.next() else { break };
+            let Some(&step) = self.steps.as_slice().first() else { break };
             let thread = &self.threads[step.thread];
-            let from = self.delivered[step.thread];
-            for event in thread.events.get(from..step.until).unwrap_or_default() {
-                self.translator.translate(thread.number, event, batch, &mut self.problems);
+            let delivered = &mut self.delivered[step.thread];
+            match thread.events[..step.until].get(*delivered) {
+                Some(event) => {
+                    self.translator.translate(thread.number, event, batch, &mut self.problems);
+                    *delivered += 1;
+                }
+                None => {
+                    self.steps.next();
+                }
             }
-            self.delivered[step.thread] = from.max(step.until);
         }
         Ok(())
     }
