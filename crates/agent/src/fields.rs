@@ -11,13 +11,13 @@ use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
 use unsnarl_instrument::{FieldName, Plan, SiteNumber, Volatility};
 
-/// The lower half of a cell, as `UnsnarlSites.java` has it.
-pub(crate) const RESOLVED: u32 = 1;
-const NUMBERED: u32 = 2;
-const SKIPPED: u32 = 4;
-const GROUPED: u32 = 8;
-const PLACE: u32 = 8;
-const GROUP: u32 = 16;
+// A cell, as `UnsnarlSites.java` has it.
+const RESOLVED: u64 = 1;
+const NUMBERED: u64 = 2;
+const SKIPPED: u64 = 4;
+const GROUPED: u64 = 8;
+const BITS: u32 = 8;
+const GROUP: u32 = 32;
 const FIELDS_OF_A_GROUP: usize = 12;
 
 /// Fields by the classes that declare them, and the fields that places in the code access.
@@ -44,6 +44,7 @@ struct Class {
 struct Field {
     /// `Unknown` if classes of one name disagree.
     volatility: Volatility,
+    /// The number of the group, which is not 0, and the place of the first bit.
     group: Option<(u16, u8)>,
 }
 
@@ -65,7 +66,7 @@ impl Fields {
         for field in &class.fields {
             let volatility = Volatility::of(field.access);
             let has_group = volatility == Volatility::Plain && field.access & flags::STATIC == 0;
-            let group = u16::try_from(self.groups + grouped / FIELDS_OF_A_GROUP).ok();
+            let group = u16::try_from(1 + self.groups + grouped / FIELDS_OF_A_GROUP).ok();
             let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
             grouped += usize::from(has_group);
             let group = group.filter(|_| has_group).map(|group| (group, place));
@@ -136,8 +137,17 @@ impl Fields {
         }
     }
 
-    /// The lower half of the cell of a site; 0 if the class of the field is not there yet.
-    pub(crate) fn cell(&self, site: SiteNumber, plan: &Plan) -> u32 {
+    /// The cell of sites with numbers in a row, which access plain fields of one object if they are several. If
+    /// the fields are not of one group, no filter knows them together.
+    pub(crate) fn cell_of_all(&self, first: SiteNumber, count: u32, plan: &Plan) -> u64 {
+        let cells = (0..count).map(|offset| self.cell(SiteNumber(first.0 + offset), plan));
+        cells
+            .reduce(|all, cell| if all >> GROUP == cell >> GROUP { all | cell } else { RESOLVED })
+            .unwrap_or(RESOLVED)
+    }
+
+    /// The cell of a site, without an offset; 0 if the class of the field is not there yet.
+    fn cell(&self, site: SiteNumber, plan: &Plan) -> u64 {
         let Some((field, when_rewritten)) = self.sites.get(&site) else { return RESOLVED };
         let found = self.find(field);
         if *when_rewritten != Volatility::Unknown {
@@ -179,13 +189,13 @@ impl Fields {
     }
 }
 
-fn plain(field: Field, plan: &Plan) -> u32 {
+fn plain(field: Field, plan: &Plan) -> u64 {
     let skipped =
         !plan.events.fields || field.volatility == Volatility::Final && plan.filters.escape;
     match field.group {
         _ if skipped => RESOLVED | SKIPPED,
         Some((group, place)) if plan.filters.epoch => {
-            RESOLVED | GROUPED | u32::from(place) << PLACE | u32::from(group) << GROUP
+            RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | u64::from(group) << GROUP
         }
         _ => RESOLVED,
     }

@@ -325,8 +325,11 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_site(
     _jni: *mut JNIEnv,
     _class: jclass,
     site: jint,
+    count: jint,
 ) -> jlong {
-    guarded("site", 0, |watch| watch.cell(site.cast_unsigned()).into())
+    guarded("site", 0, |watch| {
+        watch.cell(site.cast_unsigned(), count.cast_unsigned()).cast_signed()
+    })
 }
 
 /// `UnsnarlNative.declaringClass`.

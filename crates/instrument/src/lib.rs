@@ -16,6 +16,7 @@ pub mod identity;
 mod method;
 mod plan;
 mod probe;
+mod redundancy;
 pub mod reflection;
 mod rewrite;
 mod site;

@@ -37,6 +37,12 @@ impl<'e, 'a> Probe<'e, 'a> {
         hook: Hook,
         site: SiteNumber,
     ) -> Result<(), PoolError> {
+        self.duplicate_below(words);
+        self.call(hook, site)
+    }
+
+    /// Copies the object below a value of so many words to the top.
+    pub(crate) fn duplicate_below(&mut self, words: usize) -> &mut Self {
         if words == 2 {
             // object W -> W object W -> W object -> object W object
             self.0.plain(Dup2X1).plain(Pop2).plain(DupX2);
@@ -44,7 +50,22 @@ impl<'e, 'a> Probe<'e, 'a> {
             // object value -> object value object value -> object value object
             self.0.plain(Dup2).plain(Pop);
         }
-        self.call(hook, site)
+        self
+    }
+
+    /// Calls a hook for several sites, with the object on the stack.
+    pub(crate) fn call_for_all(
+        &mut self,
+        hook: Hook,
+        first: SiteNumber,
+        count: u32,
+    ) -> Result<(), PoolError> {
+        self.0.int(first.0.cast_signed())?.int(count.cast_signed())?.invoke_static(
+            hooks::CLASS,
+            hook.name,
+            hook.descriptor,
+        )?;
+        Ok(())
     }
 
     /// `.., array, index` of a load from an array.

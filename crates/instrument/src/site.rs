@@ -19,9 +19,10 @@ impl Default for SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// The next number. Two billion sites are more than class files of a JVM can hold, so it never wraps.
-    pub(crate) fn next(&self) -> SiteNumber {
-        SiteNumber(self.0.fetch_add(1, Ordering::Relaxed))
+    /// The first of so many numbers in a row. Two billion sites are more than class files of a JVM can hold, so
+    /// it never wraps.
+    pub(crate) fn take(&self, count: u32) -> SiteNumber {
+        SiteNumber(self.0.fetch_add(count, Ordering::Relaxed))
     }
 }
 

@@ -68,7 +68,18 @@ public final class UnsnarlHooks {
         if (object != null) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
-                access(thread, FIELD_READ, object, site);
+                access(thread, FIELD_READ, object, site, 1);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void fieldReads(Object object, int site, int count) {
+        if (object != null) {
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                access(thread, FIELD_READ, object, site, count);
             }
         }
     }
@@ -79,7 +90,18 @@ public final class UnsnarlHooks {
         if (object != null) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
-                access(thread, FIELD_WRITE, object, site);
+                access(thread, FIELD_WRITE, object, site, 1);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void fieldWrites(Object object, int site, int count) {
+        if (object != null) {
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                access(thread, FIELD_WRITE, object, site, count);
             }
         }
     }
@@ -100,7 +122,7 @@ public final class UnsnarlHooks {
         if (isNumbered(site, object)) {
             thread.push(site, identify(thread, object));
         } else {
-            access(thread, FIELD_READ, object, site);
+            access(thread, FIELD_READ, object, site, 1);
         }
     }
 
@@ -133,7 +155,7 @@ public final class UnsnarlHooks {
         if (isNumbered(site, object)) {
             release(thread, NUMBERED_WRITE, site, identify(thread, object));
         } else {
-            access(thread, FIELD_WRITE, object, site);
+            access(thread, FIELD_WRITE, object, site, 1);
         }
     }
 
@@ -181,7 +203,7 @@ public final class UnsnarlHooks {
     public static void arrayRead(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
-            if (!isRedundant(thread, array, index, site, UnsnarlThread.READ)) {
+            if (!thread.range(site).goesOn(array, index, site, thread.interval)) {
                 element(thread, ARRAY_READ, array, index, site);
             }
         }
@@ -192,7 +214,7 @@ public final class UnsnarlHooks {
     public static void arrayWrite(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
-            if (!isRedundant(thread, array, index, site, UnsnarlThread.WRITE)) {
+            if (!thread.range(site).goesOn(array, index, site, thread.interval)) {
                 element(thread, ARRAY_WRITE, array, index, site);
             }
         }
@@ -350,7 +372,7 @@ public final class UnsnarlHooks {
 
     /** Whether an access to a field that takes a number if it is volatile has to take one. */
     private static boolean isNumbered(int site, Object object) {
-        long cell = UnsnarlSites.resolved(site, object);
+        long cell = UnsnarlSites.resolved(site, 1, object);
         return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
     }
 
@@ -361,9 +383,9 @@ public final class UnsnarlHooks {
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return true;
         }
-        return UnsnarlSites.isFiltered(cell)
-                && thread.has(key(cell, UNSAFE.getLong(object, UnsnarlSites.offset(cell))), 0, 0,
-                        (long) kind << UnsnarlSites.place(cell));
+        long offset = UnsnarlSites.offset(cell);
+        return (cell & UnsnarlSites.GROUPED) != 0 && offset != 0
+                && thread.has(key(cell, UNSAFE.getLong(object, offset)), 0, 0, kind * UnsnarlSites.bits(cell));
     }
 
     private static long key(long cell, long id) {
@@ -376,31 +398,9 @@ public final class UnsnarlHooks {
         return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
     }
 
-    @ForceInline
-    private static boolean isRedundant(UnsnarlThread thread, Object array, int index, int site, int kind) {
-        if (!FILTERS || index >= FILTERED_LENGTH) {
-            return false;
-        }
-        UnsnarlEntry entry = thread.cachedAt(site);
-        return entry.refersTo(array)
-                && thread.has(key(entry.id, index), tag(index), STRIPE_TAG, bits(kind, index));
-    }
-
-    private static long key(long id, int index) {
-        return id << 16 | index >>> STRIPE & 0xFFFF;
-    }
-
-    private static long tag(int index) {
-        return (long) (index >>> STRIPE + 16) << 16;
-    }
-
-    private static long bits(int kind, int index) {
-        return (long) kind << 2 * (index & (1 << STRIPE) - 1);
-    }
-
     @DontInline
     private static void access(UnsnarlThread thread, int kind, int site) {
-        long cell = UnsnarlSites.resolved(site, null);
+        long cell = UnsnarlSites.resolved(site, 1, null);
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return;
         }
@@ -414,8 +414,8 @@ public final class UnsnarlHooks {
     }
 
     @DontInline
-    private static void access(UnsnarlThread thread, int kind, Object object, int site) {
-        long cell = UnsnarlSites.resolved(site, object);
+    private static void access(UnsnarlThread thread, int kind, Object object, int site, int count) {
+        long cell = UnsnarlSites.resolved(site, count, object);
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return;
         }
@@ -423,56 +423,61 @@ public final class UnsnarlHooks {
         long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
         if ((cell & UnsnarlSites.GROUPED) != 0) {
             long key = key(cell, id);
-            int place = UnsnarlSites.place(cell);
-            long asked = (long) (kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE) << place;
-            if (thread.has(key, 0, 0, asked)) {
+            int asked = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
+            long bits = UnsnarlSites.bits(cell);
+            if (thread.has(key, 0, 0, asked * bits)) {
                 return;
             }
             // A read behind a write is redundant as well.
-            long known = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.READ | UnsnarlThread.WRITE;
-            thread.set(key, 0, 0, known << place);
+            thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
         }
-        long place = thread.reserve(16);
-        if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
-            thread.finish(place, 16, kind, site);
+        for (int each = site; each < site + count; each++) {
+            long place = thread.reserve(16);
+            if (place != 0) {
+                UNSAFE.putLong(place + 8, id);
+                thread.finish(place, 16, kind, each);
+            }
         }
     }
 
     @DontInline
     private static void element(UnsnarlThread thread, int kind, Object array, int index, int site) {
-        UnsnarlEntry entry = thread.cachedAt(site);
+        UnsnarlRange range = thread.range(site);
+        UnsnarlEntry entry = range.array();
         if (!entry.refersTo(array)) {
             entry = entry(thread, array);
-            thread.cacheAt(site, entry);
         }
-        long id = entry.id;
-        UnsnarlRange range = null;
         if (FILTERS) {
-            if (index < FILTERED_LENGTH) {
-                long key = key(id, index);
-                long tag = tag(index);
-                int asked = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
-                if (thread.has(key, tag, STRIPE_TAG, bits(asked, index))) {
-                    return;
-                }
-                int known = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.READ | UnsnarlThread.WRITE;
-                thread.set(key, tag, STRIPE_TAG, bits(known, index));
-            }
-            range = thread.range(site);
-            if (range.extend(site, id, index, thread.interval)) {
+            if (isKnown(thread, kind, entry.id, index) || range.goesOnSecond(entry, index, site, thread.interval)) {
                 return;
             }
         }
         long place = thread.reserve(24);
         if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
+            UNSAFE.putLong(place + 8, entry.id);
             UNSAFE.putLong(place + 16, index);
             thread.finish(place, 24, kind, site);
-            if (range != null) {
-                range.begin(place + 16, site, id, index, thread.interval);
+            if (FILTERS) {
+                thread.beginRange(entry, index, site, place + 16);
             }
         }
+    }
+
+    /** Whether the thread has accessed the element in this epoch; from now on it has. */
+    private static boolean isKnown(UnsnarlThread thread, int kind, long array, int index) {
+        if (index >= FILTERED_LENGTH) {
+            return false;
+        }
+        long key = array << 16 | index >>> STRIPE & 0xFFFF;
+        long tag = (long) (index >>> STRIPE + 16) << 16;
+        int place = 2 * (index & (1 << STRIPE) - 1);
+        int asked = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
+        if (thread.has(key, tag, STRIPE_TAG, (long) asked << place)) {
+            return true;
+        }
+        // A read behind a write is redundant as well.
+        thread.set(key, tag, STRIPE_TAG, (long) (asked | UnsnarlThread.READ) << place);
+        return false;
     }
 
     /** Records what lets other threads see what this one has done. */

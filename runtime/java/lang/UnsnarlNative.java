@@ -19,8 +19,11 @@ final class UnsnarlNative {
     /** Whether what is redundant is left out. */
     static native boolean filters();
 
-    /** The lower half of a cell of {@link UnsnarlSites}; 0 if the field is of a class that is not there yet. */
-    static native long site(int site);
+    /**
+     * A cell of {@link UnsnarlSites} without the offset, for so many sites that have numbers in a row; 0 if the
+     * field is of a class that is not there yet.
+     */
+    static native long site(int site, int count);
 
     /** The class that declares the field that is accessed at a site whose cell is known. */
     static native String declaringClass(int site);

@@ -2,7 +2,10 @@ package java.lang;
 
 import jdk.internal.misc.Unsafe;
 
-/** The offset of the id in the instances of a class, 0 if they keep none. The topmost field counts. */
+/**
+ * The offset of the id in the instances of a class, 0 if they keep none. The topmost field counts. Objects of which it
+ * lies too far behind for a cell keep none.
+ */
 final class UnsnarlOffsets extends ClassValue<Long> {
     static final String ID_FIELD = "unsnarlId";
 
@@ -16,7 +19,8 @@ final class UnsnarlOffsets extends ClassValue<Long> {
             return inherited;
         }
         try {
-            return UNSAFE.objectFieldOffset(type, ID_FIELD);
+            long offset = UNSAFE.objectFieldOffset(type, ID_FIELD);
+            return offset == (char) offset ? offset : 0;
         } catch (InternalError notThere) {
             // Another loader has a class of this name, and that one could be rewritten.
             return 0L;

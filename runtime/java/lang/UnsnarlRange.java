@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * The elements of an array that a thread accesses at one place in the code, one after the other, with the
@@ -9,40 +10,62 @@ import jdk.internal.misc.Unsafe;
  */
 final class UnsnarlRange {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
-    private static final int MOST = 1 << 16;
+    private static final long ONE_MORE = 1L << 48;
+    private static final int NONE = -1;
 
+    private static final UnsnarlEntry NO_ARRAY = new UnsnarlEntry(null, 0, 0, null);
+
+    private UnsnarlEntry array = NO_ARRAY;
     private int site;
-    private long array;
-    private int first;
-    private int last;
-    private int distance;
-    private int count;
-    /** Where the word that grows lies, and between which synchronizations of the thread. */
-    private long place;
+    /** Between which synchronizations of the thread it was begun. */
     private int interval;
+    /** Where the word that grows lies, and the word. */
+    private long place;
+    private long word;
+    private int distance;
+    /** The element that comes next; none before the second one, and when the word is full. */
+    private int next = NONE;
 
-    /** Begins with the access of an event that was just written. */
-    void begin(long place, int site, long array, int index, int interval) {
-        this.place = place;
-        this.site = site;
+    void begin(UnsnarlEntry array, int index, int site, int interval, long place) {
         this.array = array;
+        this.site = site;
         this.interval = interval;
-        first = index;
-        last = index;
-        count = 1;
+        this.place = place;
+        word = index;
+        next = NONE;
     }
 
-    /** Takes an access in, if it goes on with those that are there. */
-    boolean extend(int site, long array, int index, int interval) {
-        int step = index - last;
-        if (this.site != site || this.array != array || this.interval != interval || count == MOST
-                || count > 1 && step != distance || step == 0 || step != (short) step) {
+    /** Takes an access in, if it is the one that comes next. */
+    @ForceInline
+    boolean goesOn(Object array, int index, int site, int interval) {
+        if (index != next || this.site != site || this.interval != interval || !this.array.refersTo(array)) {
+            return false;
+        }
+        grow();
+        return true;
+    }
+
+    private void grow() {
+        word += ONE_MORE;
+        UNSAFE.putLong(place, word);
+        next = word >>> 48 == 0xFFFF ? NONE : next + distance;
+    }
+
+    /** Takes the second access in, if it is near enough. */
+    boolean goesOnSecond(UnsnarlEntry array, int index, int site, int interval) {
+        int step = index - (int) word;
+        if (word >>> 32 != 0 || this.array != array || this.site != site || this.interval != interval
+                || step == 0 || step != (short) step) {
             return false;
         }
         distance = step;
-        last = index;
-        UNSAFE.putLong(place, first | (step & 0xFFFFL) << 32 | (long) count << 48);
-        count++;
+        word |= (step & 0xFFFFL) << 32;
+        next = index;
+        grow();
         return true;
+    }
+
+    UnsnarlEntry array() {
+        return array;
     }
 }

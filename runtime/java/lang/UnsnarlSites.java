@@ -7,8 +7,9 @@ import jdk.internal.vm.annotation.Stable;
  * first time, for then the class that declares the field is there. A compiler takes what it finds here
  * for constant, so a place that is known never changes.
  *
- * <p>A cell is 0 as long as nothing is known. Its upper half is the offset of the id in the objects, or
- * 0 if they keep none; then come the group of the field and its place in the group.
+ * <p>A cell is 0 as long as nothing is known. From the top it has the offset of the id in the objects (16
+ * bits, 0 if they keep none), the group of the fields (16), the bits of their reads in an entry of the
+ * filter (24), and flags.
  */
 final class UnsnarlSites {
     // As crates/agent/src/fields.rs has them.
@@ -18,9 +19,9 @@ final class UnsnarlSites {
     static final long SKIPPED = 4;
     /** The field has a group. */
     static final long GROUPED = 8;
-    private static final int PLACE = 8;
-    private static final int GROUP = 16;
-    private static final int OFFSET = 32;
+    private static final int BITS = 8;
+    private static final int GROUP = 32;
+    private static final int OFFSET = 48;
 
     private static final int PAGE_BITS = 10;
     private static final int PAGES = 1 << 14;
@@ -37,14 +38,17 @@ final class UnsnarlSites {
         return page == null ? 0 : page[site & (1 << PAGE_BITS) - 1];
     }
 
-    /** The cell of an access to an object, or to a static field if there is none; 0 if it cannot be known yet. */
-    static long resolved(int site, Object object) {
+    /**
+     * The cell of an access to so many fields of an object, or to a static field if there is none; 0 if it cannot be
+     * known yet.
+     */
+    static long resolved(int site, int count, Object object) {
         long cell = cell(site);
-        return cell != 0 ? cell : resolve(site, object);
+        return cell != 0 ? cell : resolve(site, count, object);
     }
 
-    private static long resolve(int site, Object object) {
-        long cell = UnsnarlNative.site(site);
+    private static long resolve(int site, int count, Object object) {
+        long cell = UnsnarlNative.site(site, count);
         if (cell == 0) {
             return 0;
         }
@@ -81,15 +85,11 @@ final class UnsnarlSites {
         return cell >>> OFFSET;
     }
 
-    static boolean isFiltered(long cell) {
-        return (cell & GROUPED) != 0 && offset(cell) != 0;
-    }
-
     static int group(long cell) {
         return (int) (cell >>> GROUP) & 0xFFFF;
     }
 
-    static int place(long cell) {
-        return (int) (cell >>> PLACE) & 0xFF;
+    static long bits(long cell) {
+        return cell >>> BITS & 0xFFFFFF;
     }
 }

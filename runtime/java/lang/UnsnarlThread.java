@@ -22,7 +22,7 @@ final class UnsnarlThread {
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
     private static final int CACHE = 256;
-    private static final int SITE_CACHE = 64;
+    private static final int RANGES = 64;
     private static final long IDS = 256;
 
     /** The upper bits of the second word of an entry in the filter are its epoch. */
@@ -31,10 +31,11 @@ final class UnsnarlThread {
     private static final int SMALLEST_FILTER = 64;
     private static final int LARGEST_FILTER = 16384;
     private static final long[] NO_FILTER = new long[2];
-    private static final UnsnarlEntry[] NO_SITE_CACHE = new UnsnarlEntry[SITE_CACHE];
+    private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
+    private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
 
     static {
-        Arrays.fill(NO_SITE_CACHE, new UnsnarlEntry(null, 0, 0, null));
+        Arrays.fill(NO_RANGES, NO_RANGE);
     }
 
     /** Unique in a run. */
@@ -56,8 +57,7 @@ final class UnsnarlThread {
 
     private final Thread thread;
     private UnsnarlEntry[] cache;
-    private UnsnarlEntry[] siteCache = NO_SITE_CACHE;
-    private UnsnarlRange[] ranges;
+    private UnsnarlRange[] ranges = NO_RANGES;
     /** How often the thread has synchronized; it may wrap, for a range does not wait so long. */
     int interval;
     private long nextId;
@@ -173,28 +173,21 @@ final class UnsnarlThread {
         cache[hash & CACHE - 1] = entry;
     }
 
-    /** The entry of the array that was last accessed at a site. */
-    UnsnarlEntry cachedAt(int site) {
-        return siteCache[site & SITE_CACHE - 1];
-    }
-
-    void cacheAt(int site, UnsnarlEntry entry) {
-        if (siteCache == NO_SITE_CACHE) {
-            siteCache = NO_SITE_CACHE.clone();
-        }
-        siteCache[site & SITE_CACHE - 1] = entry;
-    }
-
-    /** The range that may grow at a site. */
+    /** What was last accessed at a site in an array, or at another site. */
     UnsnarlRange range(int site) {
-        if (ranges == null) {
-            ranges = new UnsnarlRange[SITE_CACHE];
+        return ranges[site & RANGES - 1];
+    }
+
+    /** The access of an event that was just written is the first of a range. */
+    void beginRange(UnsnarlEntry array, int index, int site, long place) {
+        if (ranges == NO_RANGES) {
+            ranges = NO_RANGES.clone();
         }
-        int slot = site & SITE_CACHE - 1;
-        if (ranges[slot] == null) {
+        int slot = site & RANGES - 1;
+        if (ranges[slot] == NO_RANGE) {
             ranges[slot] = new UnsnarlRange();
         }
-        return ranges[slot];
+        ranges[slot].begin(array, index, site, interval, place);
     }
 
     void push(int site, long object) {

@@ -4,6 +4,8 @@ package java.lang;
 public class UnsnarlHooks {
     public static void fieldRead(Object object, int site) {}
     public static void fieldWrite(Object object, int site) {}
+    public static void fieldReads(Object object, int site, int count) {}
+    public static void fieldWrites(Object object, int site, int count) {}
     public static void numberedReadBegins(Object object, int site) {}
     public static void numberedReadEnds(int site) {}
     public static void numberedWrite(Object object, int site) {}
