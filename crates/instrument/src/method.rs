@@ -85,9 +85,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if self.redundancy.unprobed.contains(&node) {
                 continue;
             }
-            if let Some(others) = self.redundancy.together.remove(&node)
-                && !others.is_empty()
-            {
+            if let Some(others) = self.redundancy.together.remove(&node) {
                 self.together(&instruction, (node, line), &others, &lines, pool)?;
                 continue;
             }

@@ -103,6 +103,8 @@ struct Walk<'m> {
     open: HashMap<(Value, bool), NodeId>,
     /// Reads since then, with the probes that report them.
     open_reads: HashMap<Variable, (NodeId, NodeId)>,
+    /// Reads that have a probe and are followed by a write.
+    dropped: Vec<NodeId>,
 
     /// Whether `this` is known to nobody else; accesses to it until then, where it became known, and jumps back.
     is_new: bool,
@@ -146,6 +148,7 @@ impl<'m> Walk<'m> {
             written: HashSet::new(),
             open: HashMap::new(),
             open_reads: HashMap::new(),
+            dropped: Vec::new(),
             is_new: false,
             new_accesses: Vec::new(),
             label_places: HashMap::new(),
@@ -161,6 +164,10 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self) -> Redundancy {
+        self.found.together.retain(|_, others| !others.is_empty());
+        let together = &self.found.together;
+        let alone = self.dropped.iter().filter(|leader| !together.contains_key(leader));
+        self.found.unprobed.extend(alone);
         let back = self.jumps_back.iter().filter(|&&(from, _)| from >= self.escaped_at);
         let end = back.map(|&(_, to)| to).min().unwrap_or(usize::MAX);
         for (place, node) in self.new_accesses {
@@ -460,14 +467,10 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// A read whose object is written for certain. The probe stays if it reports others as well.
+    /// A read before a certain write. If others are reported by its probe, it is reported with them.
     fn drop_read(&mut self, leader: NodeId, read: NodeId) {
         if leader == read {
-            // Its probe may still get others to report: they would come without it.
-            if !self.found.together.contains_key(&leader) {
-                self.found.unprobed.insert(leader);
-                self.open.retain(|_, open| *open != leader);
-            }
+            self.dropped.push(read);
         } else if let Some(others) = self.found.together.get_mut(&leader) {
             others.retain(|&other| other != read);
         }

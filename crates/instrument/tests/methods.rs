@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use unsnarl_instrument::{Events, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite};
+use unsnarl_instrument::{
+    Events, Filters, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite,
+};
 
 /// Compiles a class `A` and rewrites it; fields of other classes are not known.
 fn rewritten(source: &str, plan: &Plan) -> Rewritten {
@@ -35,7 +37,9 @@ fn a_method_that_becomes_too_long_keeps_its_monitors_only() {
     let source = format!(
         "class A {{ int x; synchronized void long_() {{ {long} }} void short_() {{ x++; }} }}"
     );
-    let class = rewritten(&source, &Plan::default());
+    let mut plan = Plan::default();
+    plan.filters = Filters::NONE;
+    let class = rewritten(&source, &plan);
     assert_eq!(fields(&class, "long_"), []);
     assert_eq!(fields(&class, "short_").len(), 2);
     let monitors = class.sites.iter().filter(|site| site.method == b"long_");

@@ -448,7 +448,9 @@ public final class UnsnarlHooks {
             entry = entry(thread, array);
         }
         if (FILTERS) {
-            if (isKnown(thread, kind, entry.id, index) || range.goesOnSecond(entry, index, site, thread.interval)) {
+            if (range.contains(entry, index, site, thread.interval)
+                    || isKnown(thread, kind, entry.id, index)
+                    || range.goesOnSecond(entry, index, site, thread.interval)) {
                 return;
             }
         }

@@ -22,6 +22,7 @@ final class UnsnarlRange {
     /** Where the word that grows lies, and the word. */
     private long place;
     private long word;
+    /** How far it is from one element to the next; 0 as long as there is one only. */
     private int distance;
     /** The element that comes next; none before the second one, and when the word is full. */
     private int next = NONE;
@@ -32,6 +33,7 @@ final class UnsnarlRange {
         this.interval = interval;
         this.place = place;
         word = index;
+        distance = 0;
         next = NONE;
     }
 
@@ -54,8 +56,7 @@ final class UnsnarlRange {
     /** Takes the second access in, if it is near enough. */
     boolean goesOnSecond(UnsnarlEntry array, int index, int site, int interval) {
         int step = index - (int) word;
-        if (word >>> 32 != 0 || this.array != array || this.site != site || this.interval != interval
-                || step == 0 || step != (short) step) {
+        if (distance != 0 || !isOf(array, site, interval) || step == 0 || step != (short) step) {
             return false;
         }
         distance = step;
@@ -63,6 +64,20 @@ final class UnsnarlRange {
         next = index;
         grow();
         return true;
+    }
+
+    /** Whether an access is in it already. */
+    boolean contains(UnsnarlEntry array, int index, int site, int interval) {
+        if (distance == 0 || !isOf(array, site, interval)) {
+            return false;
+        }
+        int step = index - (int) word;
+        int steps = step / distance;
+        return steps >= 0 && steps <= word >>> 48 && steps * distance == step;
+    }
+
+    private boolean isOf(UnsnarlEntry array, int site, int interval) {
+        return this.array == array && this.site == site && this.interval == interval;
     }
 
     UnsnarlEntry array() {
