@@ -244,6 +244,7 @@ unsafe fn start_runtime(
     // SAFETY: as this function asks for.
     unsafe {
         transform_again(jvmti, jni, c"java/lang/Thread")?;
+        transform_again(jvmti, jni, c"jdk/internal/reflect/Reflection")?;
         // There are no virtual threads before release 21.
         match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
             Ok(()) | Err(JvmError::Exception(_)) => {}
@@ -435,6 +436,58 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_hidden(
             let _ = check_exception(jni, "a hidden class");
             array
         }
+    })
+}
+
+/// `UnsnarlNative.filters`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jboolean {
+    guarded("filters", 0, |watch| watch.filters().into())
+}
+
+/// `UnsnarlNative.site`. If the agent fails, the access is recorded as any other.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_site(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+    count: jint,
+) -> jlong {
+    guarded("site", 0, |watch| {
+        watch.cell(site.cast_unsigned(), count.cast_unsigned()).cast_signed()
+    })
+}
+
+/// `UnsnarlNative.declaringClass`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_declaringClass(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+) -> jstring {
+    guarded("declaringClass", ptr::null_mut(), |watch| {
+        let name = watch.declaring_class(site.cast_unsigned()).and_then(|it| CString::new(it).ok());
+        // SAFETY: the string ends with zero and is copied by the JVM.
+        name.map_or(ptr::null_mut(), |name| unsafe {
+            (jni_functions(jni).NewStringUTF)(jni, name.as_ptr())
+        })
+    })
+}
+
+/// `UnsnarlNative.hasId`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_hasId(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    name: jstring,
+) -> jboolean {
+    guarded("hasId", 0, |watch| {
+        // SAFETY: the string lives during the call.
+        let name = unsafe { characters(jni, name) };
+        name.is_some_and(|name| watch.has_safe_ids(&name)).into()
     })
 }
 

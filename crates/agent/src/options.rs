@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use unsnarl_instrument::{Events, Plan};
+use unsnarl_instrument::{Events, Filters, Plan};
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,17 +26,19 @@ pub(crate) enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OptionsError {
     #[error(
-        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, include=PATTERNS, exclude=PATTERNS and \
-         events=KINDS"
+        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, include=PATTERNS, exclude=PATTERNS, \
+         events=KINDS and filters=FILTERS"
     )]
     Unknown(String),
     #[error("the kind of events `{0}` is not one of fields, arrays and synchronization")]
     Kind(String),
+    #[error("the filter `{0}` is not one of epoch and escape")]
+    Filter(String),
     #[error("session=DIR or run=DIR is missing")]
     NoSession,
 }
 
-/// Options have commas between them, patterns and kinds of events a colon. A comma in the name of the
+/// Options have commas between them, patterns, kinds of events and filters a colon. A comma in the name of the
 /// folder is written twice.
 pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
     let (mut place, mut limit) = (None, None);
@@ -55,6 +57,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.exclude(pattern));
             }
             Some(("events", kinds)) => plan.events = events(kinds)?,
+            Some(("filters", names)) => plan.filters = filters(names)?,
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
@@ -71,7 +74,7 @@ fn split(text: &str) -> Vec<String> {
 }
 
 fn events(kinds: &str) -> Result<Events, OptionsError> {
-    let mut events = Events { fields: false, arrays: false, synchronization: false };
+    let mut events = Events::NONE;
     for kind in kinds.split(':').filter(|kind| !kind.is_empty()) {
         match kind {
             "fields" => events.fields = true,
@@ -83,18 +86,33 @@ fn events(kinds: &str) -> Result<Events, OptionsError> {
     Ok(events)
 }
 
+fn filters(names: &str) -> Result<Filters, OptionsError> {
+    let mut filters = Filters::NONE;
+    for name in names.split(':').filter(|name| !name.is_empty()) {
+        match name {
+            "epoch" => filters.epoch = true,
+            "escape" => filters.escape = true,
+            _ => return Err(OptionsError::Filter(name.into())),
+        }
+    }
+    Ok(filters)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn options_are_taken_apart() {
-        let options = parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields").unwrap();
+        let options =
+            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields,filters=epoch").unwrap();
         assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
         assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, arrays: false, synchronization: false };
+        plan.filters = Filters { epoch: true, escape: false };
         assert_eq!(options.plan, plan);
+        assert_eq!(parse("session=/a,filters=").unwrap().plan.filters, Filters::NONE);
     }
 
     #[test]
@@ -110,5 +128,6 @@ mod tests {
         assert_eq!(parse(""), Err(OptionsError::NoSession));
         assert_eq!(parse("session=/a,x=1"), Err(OptionsError::Unknown("x=1".into())));
         assert_eq!(parse("session=/a,events=x"), Err(OptionsError::Kind("x".into())));
+        assert_eq!(parse("session=/a,filters=x"), Err(OptionsError::Filter("x".into())));
     }
 }

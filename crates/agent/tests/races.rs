@@ -4,26 +4,8 @@
 
 mod support;
 
-use std::collections::BTreeSet;
-
-use support::{Program, Recording};
-use unsnarl_detect_dynamic::DETECTORS;
-use unsnarl_trace::{Event, Operation, ThreadId, Variable};
-
-/// The names of the fields that race, and how an element is shown.
-fn racing(recording: &Recording) -> BTreeSet<String> {
-    let tables = recording.tables();
-    let mut detector = (DETECTORS[0].make)();
-    detector.on_all(&recording.events, tables);
-    let racing = detector.take_racing_events();
-    let names = racing.iter().map(|event| match tables.variables[event.variable] {
-        Variable::Field(_, field) | Variable::Static(field) => {
-            tables.text(tables.fields[field].name).into_owned()
-        }
-        other => format!("{other:?}"),
-    });
-    names.collect()
-}
+use support::Program;
+use unsnarl_trace::{Event, Operation, ThreadId};
 
 #[test]
 fn racy_twins_race_and_the_others_do_not() {
@@ -38,7 +20,7 @@ fn racy_twins_race_and_the_others_do_not() {
             "volatileRacy",
             "waitRacy",
         ];
-        assert_eq!(racing(&recording), expected.map(str::to_owned).into(), "{}", jdk.name());
+        assert_eq!(recording.racing(), expected.map(str::to_owned).into(), "{}", jdk.name());
     }
 }
 
@@ -90,7 +72,7 @@ fn virtual_threads_start_and_are_joined() {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= 21) {
         let recording = Program::compile(&jdk, "Virtual").record(&jdk);
         let name = jdk.name();
-        assert_eq!(racing(&recording), ["earlyRacy".to_owned()].into(), "{name}");
+        assert_eq!(recording.racing(), ["earlyRacy".to_owned()].into(), "{name}");
         let tables = recording.tables();
         let is_virtual = |it| tables.text(tables.threads[it].name).starts_with("virtual ");
         let count = |kind: fn(&Event) -> Option<ThreadId>| {

@@ -14,9 +14,11 @@ use unsnarl_classfile::{
 
 use crate::call_probe::CallProbe;
 use crate::hooks::{self, Hook};
-use crate::plan::Events;
+use crate::identity::may_clone;
+use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
 use crate::recorded::{Dispatch, MethodName};
+use crate::redundancy::{Method, Redundancy};
 use crate::rewrite::{Surroundings, declared_volatility, is_captured};
 use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
 
@@ -30,13 +32,17 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     pub(crate) sites: Vec<Site>,
     /// What is not reported.
     pub(crate) remarks: Vec<String>,
+    /// Whether anything was put in.
+    pub(crate) has_probes: bool,
     events: Events,
+    filters: Filters,
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
     /// The local variables above those of the method are for probes.
     first_local: u16,
     /// The instructions of the file with their lines, in order.
     instructions: Vec<(NodeId, Option<u16>)>,
+    redundancy: Redundancy,
 }
 
 impl<'c, 'a> MethodRewriter<'c, 'a> {
@@ -47,6 +53,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         events: Events,
         numbers: &'c SiteNumbers,
         surroundings: &'c dyn Surroundings,
+        filters: Filters,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
@@ -58,11 +65,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             code,
             sites: Vec::new(),
             remarks: Vec::new(),
+            has_probes: false,
             events,
+            filters,
             numbers,
             surroundings,
             first_local,
             instructions,
+            redundancy: Redundancy::default(),
         })
     }
 
@@ -71,11 +81,22 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let pool = &mut class.pool;
         let instructions = std::mem::take(&mut self.instructions);
         let mut super_call = self.super_call(&instructions, pool);
+        if self.events.fields && self.filters != Filters::NONE {
+            self.redundancy = self.find_redundancy(super_call, pool);
+        }
+        let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
         for &(node, line) in &instructions {
             if super_call == Some(node) {
                 super_call = None;
             }
             let Some(instruction) = self.code.instruction(node).cloned() else { continue };
+            if self.redundancy.unprobed.contains(&node) {
+                continue;
+            }
+            if let Some(others) = self.redundancy.together.remove(&node) {
+                self.together(&instruction, (node, line), &others, &lines, pool)?;
+                continue;
+            }
             self.instruction(node, line, &instruction, super_call.is_some(), pool)?;
         }
         if self.events.synchronization {
@@ -93,7 +114,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 self.task(&instructions, pool)?;
             }
         }
-        if !self.sites.is_empty() {
+        self.has_probes |= !self.sites.is_empty();
+        if self.has_probes {
             self.code.max_stack = self.code.max_stack.saturating_add(EXTRA_STACK);
         }
         Ok(())
@@ -110,12 +132,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         use Opcode::*;
         match *instruction {
             Instruction::Field { opcode, field } => {
-                let Some(member) = pool.member(field) else { return Ok(()) };
-                let field = FieldName {
-                    class: member.class.to_vec(),
-                    name: member.name.to_vec(),
-                    descriptor: member.descriptor.to_vec(),
-                };
+                let Some(field) = field_name(field, pool) else { return Ok(()) };
                 // The only access that the verifier allows to an object that is not initialized.
                 let may_be_uninitialized =
                     this_is_uninitialized && opcode == PutField && field.class == self.class.name();
@@ -138,6 +155,15 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
                 self.monitor_exit(node, line, pool)?;
+            }
+            Instruction::Invoke { opcode: InvokeVirtual | InvokeSpecial, method }
+                if pool.member(method).is_some_and(|member| may_clone(&member)) =>
+            {
+                self.has_probes = true;
+                Probe::before(&mut self.code, pool, node).duplicate();
+                if let Some(next) = self.code.next(node) {
+                    Probe::before(&mut self.code, pool, next).original_and_copy(hooks::CLONED)?;
+                }
             }
             Instruction::Invoke { opcode, method } if self.events.synchronization => {
                 self.call(node, line, opcode, method, pool)?;
@@ -182,6 +208,68 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         Ok(())
     }
 
+    fn find_redundancy(&self, super_call: Option<NodeId>, pool: &PoolEditor<'_>) -> Redundancy {
+        let calls_object = super_call.and_then(|node| match self.code.instruction(node)? {
+            Instruction::Invoke { method, .. } => pool.member(*method),
+            _ => None,
+        });
+        let method = Method {
+            code: &self.code,
+            class: self.class.name(),
+            is_static: self.member.access & flags::STATIC != 0,
+            super_call,
+            is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
+            filters: self.filters,
+        };
+        let volatility = |field| match field_name(field, pool) {
+            Some(field) => self.known_volatility(&field),
+            None => Volatility::Unknown,
+        };
+        Redundancy::find(&method, pool, &volatility)
+    }
+
+    fn known_volatility(&self, field: &FieldName) -> Volatility {
+        declared_volatility(self.class, field)
+            .unwrap_or_else(|| self.surroundings.volatility(field))
+    }
+
+    /// One probe for accesses of one kind to plain fields of one object.
+    fn together(
+        &mut self,
+        first: &Instruction<LabelId>,
+        (node, line): (NodeId, Option<u16>),
+        others: &[NodeId],
+        lines: &HashMap<NodeId, Option<u16>>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let &Instruction::Field { opcode, field } = first else { return Ok(()) };
+        let mut fields = vec![(field_name(field, pool), line)];
+        for other in others {
+            if let Some(&Instruction::Field { field, .. }) = self.code.instruction(*other) {
+                fields.push((field_name(field, pool), lines.get(other).copied().flatten()));
+            }
+        }
+        let count = fields.len() as u32;
+        let number = self.numbers.take(count);
+        let value = fields[0].0.as_ref().and_then(|it| FieldType::parse(&it.descriptor));
+        let words = value.map_or(1, FieldType::slots);
+        for (offset, (field, line)) in (0..).zip(fields) {
+            let Some(field) = field else { continue };
+            let operation = Operation::Field(field, Volatility::Plain);
+            self.add_site(SiteNumber(number.0 + offset), line, operation);
+        }
+        let mut probe = Probe::before(&mut self.code, pool, node);
+        let hook = if opcode == Opcode::GetField {
+            probe.duplicate();
+            hooks::FIELD_READS
+        } else {
+            probe.duplicate_below(words);
+            hooks::FIELD_WRITES
+        };
+        probe.call_for_all(hook, number, count)?;
+        Ok(())
+    }
+
     fn field(
         &mut self,
         node: NodeId,
@@ -190,9 +278,11 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         field: FieldName,
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
-        let volatility = declared_volatility(self.class, &field)
-            .unwrap_or_else(|| self.surroundings.volatility(&field));
-        let plain = volatility == Volatility::Plain;
+        let volatility = self.known_volatility(&field);
+        let plain = matches!(volatility, Volatility::Plain | Volatility::Final);
+        if volatility == Volatility::Final && self.filters.escape {
+            return Ok(());
+        }
         let wanted = self.events.fields || self.events.synchronization && !plain;
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
@@ -370,7 +460,12 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     }
 
     fn site(&mut self, line: Option<u16>, operation: Operation) -> SiteNumber {
-        let number = self.numbers.next();
+        let number = self.numbers.take(1);
+        self.add_site(number, line, operation);
+        number
+    }
+
+    fn add_site(&mut self, number: SiteNumber, line: Option<u16>, operation: Operation) {
         self.sites.push(Site {
             number,
             method: self.class.member_name(self.member).to_vec(),
@@ -378,8 +473,16 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             line,
             operation,
         });
-        number
     }
+}
+
+fn field_name(field: ConstantIndex, pool: &PoolEditor<'_>) -> Option<FieldName> {
+    let member = pool.member(field)?;
+    Some(FieldName {
+        class: member.class.to_vec(),
+        name: member.name.to_vec(),
+        descriptor: member.descriptor.to_vec(),
+    })
 }
 
 /// The line of every instruction, in order.

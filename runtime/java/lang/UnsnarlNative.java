@@ -32,4 +32,18 @@ final class UnsnarlNative {
 
     /** The bytes of a hidden class with probes; null if it stays as it is. */
     static native byte[] hidden(byte[] bytes);
+    /** Whether what is redundant is left out. */
+    static native boolean filters();
+
+    /**
+     * A cell of {@link UnsnarlSites} without the offset, for so many sites that have numbers in a row; 0 if the
+     * field is of a class that is not there yet.
+     */
+    static native long site(int site, int count);
+
+    /** The class that declares the field that is accessed at a site whose cell is known. */
+    static native String declaringClass(int site);
+
+    /** Whether a class has a field for ids that is safe to use. */
+    static native boolean hasId(String className);
 }

@@ -2,15 +2,43 @@ package java.lang;
 
 import java.util.Arrays;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 
-/** What the runtime keeps for a thread. Only the thread itself changes it. */
+/**
+ * What the runtime keeps for a thread. Only the thread itself changes it.
+ *
+ * <p>The filter knows which variables the thread has accessed since its last release: its <em>epoch</em>.
+ * A read after a read or write of the same epoch, and a write after a write, are redundant for
+ * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch). The seed of the design keeps
+ * this in a word of the object; a table of the thread's own makes readers of shared objects not write to
+ * them, is right for clones, and holds for arrays too. What is pushed out of it is recorded once more.
+ */
 final class UnsnarlThread {
+    static final int READ = 1;
+    static final int WRITE = 2;
+
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
     private static final int CACHE = 256;
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
+    private static final int RANGES = 64;
+    private static final long IDS = 256;
+
+    /** The upper bits of the second word of an entry in the filter are its epoch. */
+    private static final int EPOCH = 24;
+    private static final long EPOCH_MASK = -1L << EPOCH;
+    private static final int SMALLEST_FILTER = 64;
+    private static final int LARGEST_FILTER = 16384;
+    private static final long[] NO_FILTER = new long[2];
+    private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
+    private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
+
+    static {
+        Arrays.fill(NO_RANGES, NO_RANGE);
+    }
 
     /** Unique in a run. */
     final long id;
@@ -25,8 +53,19 @@ final class UnsnarlThread {
     int calls;
     private boolean off;
 
+    /** Pairs of a key and the epoch with bits of accesses. */
+    private long[] filter = NO_FILTER;
+    /** How many entries of the current epoch had to give way: too many, and the filter grows. */
+    private int pushedOut = 1;
+    private long epoch = 1L << EPOCH;
+
     private final Thread thread;
     private UnsnarlEntry[] cache;
+    private UnsnarlRange[] ranges = NO_RANGES;
+    /** How often the thread has synchronized; it may wrap, for a range does not wait so long. */
+    int interval;
+    private long nextId;
+    private long lastId;
 
     /** Reads that have begun and not ended: a read may load classes, and so run other code. */
     private int[] pendingSites;
@@ -44,6 +83,7 @@ final class UnsnarlThread {
         return place + bytes <= limit ? place : refill(bytes);
     }
 
+    @DontInline
     private long refill(int bytes) {
         if (off) {
             return 0;
@@ -85,6 +125,60 @@ final class UnsnarlThread {
         position = place + bytes;
     }
 
+    /** Called whenever the thread releases something: other threads may see what it has done. */
+    void nextEpoch() {
+        epoch += 1L << EPOCH;
+        if (epoch == 0) {
+            Arrays.fill(filter, 0);
+            epoch = 1L << EPOCH;
+        }
+    }
+
+    /**
+     * Whether all of {@code bits} were set for the key in this epoch. {@code tag} belongs to the key and
+     * lies within {@code tagMask}, below the epoch and above the bits.
+     */
+    @ForceInline
+    boolean has(long key, long tag, long tagMask, long bits) {
+        long[] filter = this.filter;
+        int place = place(filter, key);
+        return filter[place] == key
+                && (filter[place + 1] & (EPOCH_MASK | tagMask | bits)) == (epoch | tag | bits);
+    }
+
+    /** Sets bits of a key. */
+    void set(long key, long tag, long tagMask, long bits) {
+        if (pushedOut > filter.length / 16 && filter.length < 2 * LARGEST_FILTER) {
+            filter = new long[Math.max(2 * SMALLEST_FILTER, 4 * filter.length)];
+            pushedOut = 0;
+        }
+        int place = place(filter, key);
+        long known = filter[place + 1];
+        boolean current = (known & EPOCH_MASK) == epoch;
+        if (current && filter[place] == key && (known & tagMask) == tag) {
+            filter[place + 1] = known | bits;
+            return;
+        }
+        if (current) {
+            pushedOut++;
+        }
+        filter[place] = key;
+        filter[place + 1] = epoch | tag | bits;
+    }
+
+    private static int place(long[] filter, long key) {
+        return (int) (key * 0x9E3779B97F4A7C15L >>> 40) & filter.length - 2;
+    }
+
+    /** An id for an object that keeps it itself. */
+    long newId() {
+        if (nextId == lastId) {
+            lastId = UnsnarlIdentity.reserve(IDS);
+            nextId = lastId - IDS;
+        }
+        return UnsnarlIdentity.kept(nextId++);
+    }
+
     UnsnarlEntry cached(int hash) {
         return cache == null ? null : cache[hash & CACHE - 1];
     }
@@ -94,6 +188,23 @@ final class UnsnarlThread {
             cache = new UnsnarlEntry[CACHE];
         }
         cache[hash & CACHE - 1] = entry;
+    }
+
+    /** What was last accessed at a site in an array, or at another site. */
+    UnsnarlRange range(int site) {
+        return ranges[site & RANGES - 1];
+    }
+
+    /** The access of an event that was just written is the first of a range. */
+    void beginRange(UnsnarlEntry array, int index, int site, long place) {
+        if (ranges == NO_RANGES) {
+            ranges = NO_RANGES.clone();
+        }
+        int slot = site & RANGES - 1;
+        if (ranges[slot] == NO_RANGE) {
+            ranges[slot] = new UnsnarlRange();
+        }
+        ranges[slot].begin(array, index, site, interval, place);
     }
 
     void push(int site, long object) {

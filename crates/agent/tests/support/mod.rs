@@ -3,10 +3,12 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_testing::Jdk;
 use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Variable, session};
 
@@ -14,6 +16,7 @@ use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Vari
 pub(crate) struct Program {
     folder: TempDir,
     main: String,
+    options: &'static str,
 }
 
 impl Program {
@@ -22,7 +25,12 @@ impl Program {
         let folder = tempfile::tempdir().unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
         jdk.compile([sources.join(format!("{name}.java")).as_path()], folder.path());
-        Self { folder, main: name.to_owned() }
+        Self { folder, main: name.to_owned(), options: "" }
+    }
+
+    /// The same, with every access recorded.
+    pub(crate) fn compile_unfiltered(jdk: &Jdk, name: &str) -> Self {
+        Self { options: ",filters=", ..Self::compile(jdk, name) }
     }
 
     pub(crate) fn session(&self) -> PathBuf {
@@ -40,7 +48,8 @@ impl Program {
     pub(crate) fn watched(&self, jdk: &Jdk, options: &[&str]) -> Command {
         let mut java = jdk.command("java");
         let session = self.session();
-        java.arg(format!("-agentpath:{}=session={}", agent().display(), session.display()));
+        let (agent, more) = (agent(), self.options);
+        java.arg(format!("-agentpath:{}=session={}{more}", agent.display(), session.display()));
         java.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"]);
         java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
         java
@@ -99,6 +108,22 @@ impl Recording {
 
     pub(crate) fn tables(&self) -> &Tables {
         self.session.tables()
+    }
+
+    /// The names of the fields and the types of the arrays that race.
+    pub(crate) fn racing(&self) -> BTreeSet<String> {
+        let tables = self.tables();
+        let mut detector = (DETECTORS[0].make)();
+        detector.on_all(&self.events, tables);
+        let racing = detector.take_racing_events();
+        let names = racing.iter().map(|event| match tables.variables[event.variable] {
+            Variable::Field(_, field) | Variable::Static(field) => {
+                tables.text(tables.fields[field].name).into_owned()
+            }
+            Variable::Element(array, _) => tables.text(tables.objects[array].class).into_owned(),
+            Variable::Named(name) => tables.text(name).into_owned(),
+        });
+        names.collect()
     }
 
     /// Every event as `thread operation subject line`, where the thread is one of `threads`.

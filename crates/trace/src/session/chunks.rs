@@ -58,31 +58,51 @@ impl Chunk {
 
     /// Appends the events that were written since the last time. The word behind the last one is zero or
     /// says that the thread has left the chunk, or there is none.
-    pub(super) fn read(&mut self, events: &mut Vec<RawEvent>) -> Result<(), Damage> {
+    ///
+    /// A range of elements grows until its thread's next number: what has no number behind it is read only when
+    /// it `is_final`, because nobody writes any more.
+    pub(super) fn read(
+        &mut self,
+        is_final: bool,
+        events: &mut Vec<RawEvent>,
+    ) -> Result<(), Damage> {
         let end = self.place.size as usize / 8;
-        while self.next < end {
-            let first = self.words.get(self.next).unwrap_or(0);
+        let mut next = self.next;
+        let mut kept = (events.len(), next);
+        let mut is_final = is_final;
+        let mut damage = None;
+        while next < end {
+            let first = self.words.get(next).unwrap_or(0);
             if first == 0 {
                 break;
             }
             if first == END_OF_CHUNK {
-                self.next = end;
+                (next, is_final) = (end, true);
                 break;
             }
-            let kind = Kind::from_number(first as u8).filter(|it| self.next + it.words() < end);
+            let kind = Kind::from_number(first as u8).filter(|it| next + it.words() < end);
             let Some(kind) = kind else {
-                let offset = self.place.offset as usize + 8 * self.next;
-                self.next = end;
-                return Err(Damage { offset, found: first });
+                let offset = self.place.offset as usize + 8 * next;
+                damage = Some(Damage { offset, found: first });
+                (next, is_final) = (end, true);
+                break;
             };
             let mut words = [0; 2];
             for (index, slot) in words.iter_mut().enumerate().take(kind.words()) {
-                *slot = self.words.get(self.next + 1 + index).unwrap_or(0);
+                *slot = self.words.get(next + 1 + index).unwrap_or(0);
             }
             events.push(RawEvent { kind, site: (first >> 8) as u32, words });
-            self.next += 1 + kind.words();
+            next += 1 + kind.words();
+            if kind.is_numbered() {
+                kept = (events.len(), next);
+            }
         }
-        Ok(())
+        if is_final {
+            kept = (events.len(), next);
+        }
+        events.truncate(kept.0);
+        self.next = kept.1;
+        damage.map_or(Ok(()), Err)
     }
 }
 
@@ -151,7 +171,7 @@ mod tests {
         fn events_come_back(events in prop::collection::vec(event(), 0..6), room in 0..5_usize) {
             let (arena, _) = write::arena(&[(7, 3, events.clone())], room);
             let mut found = Vec::new();
-            chunk(&arena[8..]).unwrap().read(&mut found).unwrap();
+            chunk(&arena[8..]).unwrap().read(true, &mut found).unwrap();
             prop_assert_eq!(found, events);
         }
 
@@ -160,8 +180,23 @@ mod tests {
             let mut bytes = write::arena(&[(7, 3, Vec::new())], words.len()).0.split_off(8);
             bytes.truncate(CHUNK_HEADER);
             bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            let _ = chunk(&bytes).unwrap().read(&mut Vec::new());
+            let _ = chunk(&bytes).unwrap().read(true, &mut Vec::new());
         }
+    }
+
+    #[test]
+    fn what_may_still_grow_is_left_for_later() {
+        let plain = RawEvent { kind: Kind::ArrayRead, site: 1, words: [2, 3] };
+        let numbered = RawEvent { kind: Kind::MonitorEnter, site: 1, words: [1, 2] };
+        let (arena, _) = write::arena(&[(7, 3, vec![plain, numbered, plain])], 1);
+        let mut chunk = chunk(&arena[8..]).unwrap();
+        let mut found = Vec::new();
+        chunk.read(false, &mut found).unwrap();
+        assert_eq!(found, [plain, numbered]);
+        chunk.read(false, &mut found).unwrap();
+        assert_eq!(found.len(), 2);
+        chunk.read(true, &mut found).unwrap();
+        assert_eq!(found, [plain, numbered, plain]);
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl Stream {
             // Known before the last look into the chunk.
             let is_left = !self.chunks.is_empty() || self.has_ended;
             if let Some(chunk) = &mut self.current {
-                if let Err(damage) = chunk.read(&mut self.events) {
+                let is_final = is_left || !storage.is_growing();
+                if let Err(damage) = chunk.read(is_final, &mut self.events) {
                     tell(&chunk.place, damage, problems);
                 }
                 if self.events.len() > before {

@@ -147,8 +147,12 @@ impl Translator {
             }
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.object(first);
-                let variable = self.variable(Variable::Element(array, second as u32));
-                self.access(variable, event.kind == Kind::ArrayWrite, false)
+                for index in elements(second) {
+                    let variable = self.variable(Variable::Element(array, index));
+                    let operation = self.access(variable, event.kind == Kind::ArrayWrite, false);
+                    emit.push(operation);
+                }
+                return;
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
             Kind::MonitorExit => Operation::Release(self.lock(second)),
@@ -348,6 +352,14 @@ impl Translator {
     }
 }
 
+/// The elements that an event is about: the first, how far the next one is, how many there are behind it.
+fn elements(word: u64) -> impl Iterator<Item = u32> {
+    let distance = (word >> 32) as u16 as i16;
+    let behind = (word >> 48) as usize;
+    let next = move |index: &u32| Some(index.wrapping_add_signed(distance.into()));
+    std::iter::successors(Some(word as u32), next).take(behind + 1)
+}
+
 fn missing_site(site: u32, problems: &mut Problems) {
     problems.add(|| Problem {
         place: format!("site {site}"),
@@ -385,7 +397,18 @@ fn source_type(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::source_type;
+    use super::{elements, source_type};
+
+    #[test]
+    fn an_event_can_be_about_many_elements() {
+        let word = |first: u32, distance: i16, behind: u64| {
+            u64::from(first) | u64::from(distance as u16) << 32 | behind << 48
+        };
+        assert_eq!(elements(7).collect::<Vec<_>>(), [7]);
+        assert_eq!(elements(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
+        assert_eq!(elements(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
+        assert_eq!(elements(u64::MAX).count(), 1 << 16);
+    }
 
     #[test]
     fn arrays_are_named_as_in_source() {
