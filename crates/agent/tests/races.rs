@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use support::Program;
 use unsnarl_trace::{Event, Operation, ThreadId};
 
@@ -38,7 +40,7 @@ fn only_the_racy_race(program: &str, since: u16) {
         let expected: BTreeSet<_> =
             fields.iter().filter(|name| name.ends_with("Racy")).cloned().collect();
         assert!(expected.len() > 2, "{fields:?}");
-        assert_eq!(racing(&recording), expected, "{program} on {}", jdk.name());
+        assert_eq!(recording.racing(), expected, "{program} on {}", jdk.name());
     }
 }
 
