@@ -235,9 +235,11 @@ impl Watch {
     }
 
     /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
-    /// known by its monitor.
+    /// known by its monitor. An exception hands nothing over.
     fn is_analysed(&self, class: &[u8]) -> bool {
-        !self.watches(class) && self.calls.models().names_as_analysed(&mutf8::to_str(class))
+        !self.watches(class)
+            && self.calls.models().names_as_analysed(&mutf8::to_str(class))
+            && !self.classes().ancestors(class).0.contains(&&b"java/lang/Throwable"[..])
     }
 
     /// A lambda expression belongs to the class that has it.

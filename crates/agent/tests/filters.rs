@@ -26,14 +26,23 @@ const RACY: [&str; 14] = [
     "waitRacy",
 ];
 
+/// Elements of arrays by the type alone.
+fn without_indices(racing: BTreeSet<String>) -> BTreeSet<String> {
+    let name = |name: String| match name.split_once('[') {
+        Some((class, _)) => format!("{class}[]"),
+        None => name,
+    };
+    racing.into_iter().map(name).collect()
+}
+
 #[test]
 fn no_race_is_lost_and_none_is_made_up() {
     let expected: BTreeSet<String> = RACY.map(str::to_owned).into();
     for jdk in unsnarl_testing::jdks() {
         let filtered = Program::compile(&jdk, "Filtered").record(&jdk);
-        assert_eq!(filtered.racing(), expected, "{}", jdk.name());
+        assert_eq!(without_indices(filtered.racing()), expected, "{}", jdk.name());
         let all = Program::compile_unfiltered(&jdk, "Filtered").record(&jdk);
-        assert_eq!(all.racing(), expected, "{} without filters", jdk.name());
+        assert_eq!(without_indices(all.racing()), expected, "{} without filters", jdk.name());
     }
 }
 

@@ -98,7 +98,7 @@ fn methods_with_monitors_are_compiled() {
         let output = program.watched(&jdk, &["-XX:+PrintCompilation"]).output().unwrap();
         let (code, text, _) = printed(&output);
         assert_eq!(code, Some(0));
-        for method in ["block", "loop", "method"] {
+        for method in ["block", "loop", "method", "failing"] {
             let name = format!("Hot::{method} ");
             assert!(text.lines().any(|line| line.contains(&name)), "{method}\n{text}");
         }

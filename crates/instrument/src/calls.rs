@@ -235,6 +235,7 @@ impl Calls {
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
                 _ => deciding(effect),
             };
+            let is_access = matches!(effect, Effect::Read { .. } | Effect::Write { .. });
             for part in places.iter().flat_map(|place| place.parts()) {
                 match part {
                     Place::Thread => thread = true,
@@ -243,7 +244,7 @@ impl Calls {
                             add(position, OperandKind::Elements);
                         }
                     }
-                    Place::Element(of) => {
+                    Place::Element(of) if !is_access => {
                         if let Some(position) = position(of, parameters.len()) {
                             add(position, OperandKind::Elements);
                         }
@@ -335,8 +336,8 @@ fn orders(effect: &Effect) -> bool {
             Place::Slot(of, _) | Place::Element(of) => matches!(**of, Place::Argument(_)),
             receiver => is_operand(receiver),
         },
-        Effect::Read { place, .. } | Effect::Write { place, .. } => {
-            matches!(place, Place::Variable { .. })
+        Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
+            matches!(place, Place::Variable { .. }) || range.is_some()
         }
         _ => false,
     }

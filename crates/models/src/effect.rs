@@ -267,6 +267,8 @@ pub enum Effect {
     Read {
         /// What is read.
         place: Place,
+        /// Which elements, if the place is any element of an array; all without it.
+        range: Option<Range>,
         /// Cannot race with another atomic access.
         atomic: bool,
     },
@@ -274,6 +276,8 @@ pub enum Effect {
     Write {
         /// What is written.
         place: Place,
+        /// Which elements, if the place is any element of an array; all without it.
+        range: Option<Range>,
         /// Cannot race with another atomic access.
         atomic: bool,
         /// Only with this outcome.
@@ -281,6 +285,15 @@ pub enum Effect {
     },
     /// Acts on classes and members that are known at run time only.
     Reflect(Reflect),
+}
+
+/// Some of the elements of an array, one after another.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Range {
+    /// The index of the first.
+    pub from: Place,
+    /// How many they are.
+    pub count: Place,
 }
 
 /// Acts on classes and members that are known at run time only.
@@ -461,6 +474,15 @@ fn blocking_word(blocking: Blocking, usual: Blocking) -> &'static str {
     }
 }
 
+/// ` from P for Q`, or nothing.
+struct Ranged<'a>(Option<&'a Range>);
+
+impl fmt::Display for Ranged<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |range| write!(f, " from {} for {}", range.from, range.count))
+    }
+}
+
 /// `" word value"`, or nothing.
 struct Phrase<'a, T>(&'a str, Option<&'a T>);
 
@@ -525,12 +547,14 @@ impl fmt::Display for Effect {
             Effect::Flow { from, to } => write!(f, "flow {from} -> {to}"),
             Effect::Return(place) => write!(f, "return {place}"),
             Effect::Copy { from, to } => write!(f, "copy {from} -> {to}"),
-            Effect::Read { place, atomic } => {
-                write!(f, "read {place}{}", if *atomic { " atomic" } else { "" })
-            }
-            Effect::Write { place, atomic, when } => {
+            Effect::Read { place, range, atomic } => {
                 let atomic = if *atomic { " atomic" } else { "" };
-                write!(f, "write {place}{atomic}{}", Phrase("when", when.as_ref()))
+                write!(f, "read {place}{}{atomic}", Ranged(range.as_ref()))
+            }
+            Effect::Write { place, range, atomic, when } => {
+                let atomic = if *atomic { " atomic" } else { "" };
+                let range = Ranged(range.as_ref());
+                write!(f, "write {place}{range}{atomic}{}", Phrase("when", when.as_ref()))
             }
             Effect::Reflect(reflect) => write!(f, "reflect {reflect}"),
         }

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 pub use class_model::{ClassModel, MethodModel};
 pub use effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Reflect, StartKind,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind,
 };
 pub use file::ModelError;
 pub use parse::{SentenceError, parse};

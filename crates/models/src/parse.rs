@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Reflect, StartKind,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind,
 };
 use crate::key;
 
@@ -170,9 +170,14 @@ impl<'a> Parser<'a> {
             "flow" => Effect::Flow { from: self.place()?, to: self.target()? },
             "return" => Effect::Return(self.place()?),
             "copy" => Effect::Copy { from: self.place()?, to: self.target()? },
-            "read" => Effect::Read { place: self.place()?, atomic: self.accept_word("atomic") },
+            "read" => Effect::Read {
+                place: self.place()?,
+                range: self.range()?,
+                atomic: self.accept_word("atomic"),
+            },
             "write" => Effect::Write {
                 place: self.place()?,
+                range: self.range()?,
                 atomic: self.accept_word("atomic"),
                 when: self.when()?,
             },
@@ -182,6 +187,14 @@ impl<'a> Parser<'a> {
                 return Err(self.expected(VERBS));
             }
         })
+    }
+
+    fn range(&mut self) -> Result<Option<Range>, SentenceError> {
+        let Some(from) = self.phrase("from")? else { return Ok(None) };
+        let Some(count) = self.phrase("for")? else {
+            return Err(self.expected("`for` and how many"));
+        };
+        Ok(Some(Range { from, count }))
     }
 
     fn start(&mut self) -> Result<Effect, SentenceError> {

@@ -57,11 +57,13 @@ impl Effect {
                 places.extend(groups.iter().chain(after));
                 places
             }
-            Effect::Join { group: place, .. }
-            | Effect::Serial(place)
-            | Effect::Return(place)
-            | Effect::Read { place, .. }
-            | Effect::Write { place, .. } => vec![place],
+            Effect::Join { group: place, .. } | Effect::Serial(place) | Effect::Return(place) => {
+                vec![place]
+            }
+            Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
+                let range = range.iter().flat_map(|range| [&range.from, &range.count]);
+                std::iter::once(place).chain(range).collect()
+            }
             Effect::Call(call) | Effect::Later(call) => call.places(),
             Effect::Flow { from, to } | Effect::Copy { from, to } => vec![from, to],
             Effect::Reflect(reflect) => reflect.places(),

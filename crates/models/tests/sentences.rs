@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use unsnarl_models::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Reflect, StartKind, parse,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind, parse,
 };
 
 /// Canonical sentences: they are written back as they are.
@@ -243,6 +243,10 @@ fn synchronization() -> impl Strategy<Value = Effect> {
     ]
 }
 
+fn range() -> impl Strategy<Value = Option<Range>> {
+    prop::option::of((place(), place()).prop_map(|(from, count)| Range { from, count }))
+}
+
 fn effect() -> impl Strategy<Value = Effect> {
     prop_oneof![
         4 => synchronization(),
@@ -251,9 +255,10 @@ fn effect() -> impl Strategy<Value = Effect> {
         1 => (place(), variable_place()).prop_map(|(from, to)| Effect::Flow { from, to }),
         1 => place().prop_map(Effect::Return),
         1 => (place(), variable_place()).prop_map(|(from, to)| Effect::Copy { from, to }),
-        1 => (place(), any::<bool>()).prop_map(|(place, atomic)| Effect::Read { place, atomic }),
-        1 => (place(), any::<bool>(), when())
-            .prop_map(|(place, atomic, when)| Effect::Write { place, atomic, when }),
+        1 => (place(), range(), any::<bool>())
+            .prop_map(|(place, range, atomic)| Effect::Read { place, range, atomic }),
+        1 => (place(), range(), any::<bool>(), when())
+            .prop_map(|(place, range, atomic, when)| Effect::Write { place, range, atomic, when }),
         2 => reflect().prop_map(Effect::Reflect),
     ]
 }

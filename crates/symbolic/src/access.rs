@@ -95,7 +95,7 @@ fn modelled<'m>(
 ) {
     for effect in &call.model.effects {
         let (kind, place, atomic) = match effect {
-            Effect::Read { place, atomic } => (AccessKind::Read, place, *atomic),
+            Effect::Read { place, atomic, .. } => (AccessKind::Read, place, *atomic),
             Effect::Write { place, atomic, .. } => (AccessKind::Write, place, *atomic),
             _ => continue,
         };

@@ -40,6 +40,9 @@ public class Variables {
     int reflectedRacy;
     int casOk;
     final int[] cells = new int[2];
+    final int[] copied = new int[8];
+    final int[] raced = new int[8];
+    final int[] reflected = new int[2];
 
     volatile int flag;
     volatile String name;
@@ -294,11 +297,26 @@ public class Variables {
         });
     }
 
+    /** Elements are told apart: only those that are copied are accessed. */
+    void arrays() throws Exception {
+        both(() -> System.arraycopy(new int[] {1, 2}, 0, copied, 2, 2), () -> copied[1] = 1);
+        both(() -> System.arraycopy(copied, 1, new int[9], 0, 3), () -> copied[4] = 1);
+        both(() -> System.arraycopy(raced, 1, new int[9], 0, 3), () -> raced[3] = 1);
+        both(() -> Array.setInt(reflected, 1, 5), () -> reflected[1]++);
+        try {
+            System.arraycopy(copied, 7, raced, 0, 5);
+            throw new AssertionError();
+        } catch (ArrayIndexOutOfBoundsException expected) {
+            copied[0] = 1;
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         Variables it = new Variables();
         it.atomics();
         it.updaters();
         it.handles();
+        it.arrays();
         System.out.println("done " + it.booleanOk + it.addedOk + it.mixedOk);
     }
 }

@@ -120,7 +120,10 @@ impl Recording {
             Variable::Field(_, field) | Variable::Static(field) => {
                 tables.text(tables.fields[field].name).into_owned()
             }
-            Variable::Element(array, _) => tables.text(tables.objects[array].class).into_owned(),
+            Variable::Element(array, index) => {
+                let class = tables.text(tables.objects[array].class);
+                format!("{}[{index}]", class.strip_suffix("[]").unwrap_or(&class))
+            }
             Variable::Named(name) => tables.text(name).into_owned(),
         });
         names.collect()

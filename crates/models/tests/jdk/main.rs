@@ -160,9 +160,8 @@ impl Check<'_> {
                 places.push(on);
                 places.extend(lock);
             }
-            Effect::Notify { on: place, .. }
-            | Effect::Serial(place)
-            | Effect::Read { place, .. } => places.push(place),
+            Effect::Notify { on: place, .. } | Effect::Serial(place) => places.push(place),
+            Effect::Read { .. } => places.extend(effect.places()),
             Effect::Send { channel, within, when } => {
                 places.push(channel);
                 places.extend(within);
@@ -181,8 +180,8 @@ impl Check<'_> {
             Effect::Call(call) | Effect::Later(call) => {
                 self.call(call, &mut places, &mut complaints);
             }
-            Effect::Join { group: place, when, .. } | Effect::Write { place, when, .. } => {
-                places.push(place);
+            Effect::Join { when, .. } | Effect::Write { when, .. } => {
+                places.extend(effect.places());
                 outcome = when.as_ref();
             }
             Effect::Flow { from, to } | Effect::Copy { from, to } => places.extend([from, to]),

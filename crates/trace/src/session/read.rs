@@ -6,8 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
@@ -30,6 +30,9 @@ const LONGEST_WAIT: Duration = Duration::from_millis(10);
 /// How long a number may be missing while the program runs and others are there. A thread takes a number and
 /// writes it in the next instant; only one that failed in between never does.
 const LOST_AFTER: Duration = Duration::from_secs(30);
+
+/// The models that come with Unsnarl; they are read once.
+static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin()));
 
 /// Opens the folder of a session whose program has ended.
 ///
@@ -93,7 +96,7 @@ impl Session {
             expected: 1,
             unfinished: None,
             has_new_events: false,
-            translator: Translator::new(Descriptions::default(), Arc::new(Models::builtin())),
+            translator: Translator::new(Descriptions::default(), Arc::clone(&MODELS)),
             problems: Problems::default(),
         }
     }

@@ -119,12 +119,12 @@ impl Translator {
         // Where a call ends stands its number.
         let is_end = matches!(event.kind, Kind::CallEnds | Kind::CallFails);
         let site = self.site(if is_end { 0 } else { event.site });
-        let mut emit = Emit { thread, site, out };
+        let mut emit = Emit { thread, site, out, problems };
         let [first, second] = event.words;
         let operation = match event.kind {
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
                 let object = if event.kind.is_numbered() { second } else { first };
-                let Some((field, volatile)) = self.field(event.site, problems) else { return };
+                let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
                 let object = self.object(object);
                 let variable = self.variable(Variable::Field(object, field));
                 let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
@@ -134,7 +134,7 @@ impl Translator {
             | Kind::StaticWrite
             | Kind::NumberedStaticRead
             | Kind::NumberedStaticWrite => {
-                let Some((field, volatile)) = self.field(event.site, problems) else { return };
+                let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
                 let class = self.tables.fields[field].class;
                 if let Some(&channel) = self.initialized.get(&class)
                     && self.seen.insert((thread, class))
@@ -167,7 +167,7 @@ impl Translator {
             }
             Kind::ClassInitialized => {
                 let Some(record) = self.descriptions.sites.get(&event.site) else {
-                    missing_site(event.site, problems);
+                    missing_site(event.site, emit.problems);
                     return;
                 };
                 let class = self.tables.names.intern(&binary(&record.class));

@@ -17,7 +17,7 @@ use super::super::classes::{argument_count, internal_name};
 use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
 use super::Translator;
-use crate::{Event, LockId, Operation, SiteId, ThreadId};
+use crate::{Event, LockId, Operation, Problems, SiteId, ThreadId};
 
 /// What a place in a sentence stands for: an object by its id, or something that only models know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +80,7 @@ pub(super) struct Emit<'o> {
     pub(super) thread: ThreadId,
     pub(super) site: SiteId,
     pub(super) out: &'o mut Vec<Event>,
+    pub(super) problems: &'o mut Problems,
 }
 
 impl Emit<'_> {

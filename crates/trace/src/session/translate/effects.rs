@@ -1,11 +1,14 @@
 //! What the sentences of a model do in a running program.
 
-use unsnarl_models::{Effect, LockMode, Outcome, Place};
+use unsnarl_models::{Effect, LockMode, Outcome, Place, Range};
 
 use super::Translator;
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
-use crate::{LockId, Operation};
+use crate::{LockId, Operation, Problem, Variable};
+
+/// How many elements one call may access: each is an event.
+const MOST_ELEMENTS: u64 = 4096;
 
 impl Translator {
     /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
@@ -57,10 +60,12 @@ impl Translator {
                 Effect::Serial(group) => self.serial(group, call),
                 Effect::Flow { from, to } => self.flow(from, to, call),
                 Effect::Join { group, .. } => self.workers_wait(group, call, emit),
-                Effect::Read { place, atomic: false } => {
+                Effect::Read { place, range: None, atomic: false } => {
                     self.library_access(place, false, call, emit);
                 }
-                Effect::Write { place, atomic: false, when } if holds(when.as_ref()) => {
+                Effect::Write { place, range: None, atomic: false, when }
+                    if holds(when.as_ref()) =>
+                {
                     self.library_access(place, true, call, emit);
                 }
                 _ => {}
@@ -102,6 +107,13 @@ impl Translator {
                     for group in self.values(group, call) {
                         self.join(group, emit);
                     }
+                }
+                // Whether the range lies in the array is known when the call has returned.
+                Effect::Read { place, range: Some(range), .. } if call.result.is_some() => {
+                    self.library_range(place, range, false, call, emit);
+                }
+                Effect::Write { place, range: Some(range), .. } if call.result.is_some() => {
+                    self.library_range(place, range, true, call, emit);
                 }
                 Effect::Return(place) => self.returns(place, call),
                 Effect::Reflect(reflect) => self.reflect(reflect, call),
@@ -251,6 +263,36 @@ impl Translator {
     fn serial(&mut self, group: &Place, call: &Call) {
         let groups = self.values(group, call);
         self.orders.serial.extend(groups);
+    }
+
+    /// Accesses to elements of an array, one after another.
+    fn library_range(
+        &mut self,
+        place: &Place,
+        range: &Range,
+        write: bool,
+        call: &Call,
+        emit: &mut Emit<'_>,
+    ) {
+        let Place::Element(array) = place else { return };
+        let operands = [array, &range.from, &range.count].map(|place| call.operand(place));
+        let [Some(array), Some(from), Some(count)] = operands else { return };
+        let last = u32::try_from(from.saturating_add(count));
+        let (Ok(from), Ok(last)) = (u32::try_from(from), last) else { return };
+        if count > MOST_ELEMENTS {
+            emit.problems.add(|| Problem {
+                place: "the elements of an array".into(),
+                expected: "not more than 4096 that one call accesses; these are left out",
+                found: count.to_string(),
+            });
+            return;
+        }
+        let array = self.object(array);
+        for index in from..last {
+            let variable = self.variable(Variable::Element(array, index));
+            let operation = self.access(variable, write, false);
+            emit.push(operation);
+        }
     }
 
     /// An access that the library makes. One to a variable that is volatile stays what it is.

@@ -17,7 +17,8 @@ use crate::Operation;
 /// A task that was started.
 #[derive(Debug, Default)]
 pub(super) struct Started {
-    groups: SmallVec<[Group; 2]>,
+    /// What it is joined by; the latest [`MOST_GROUPS`] of them.
+    groups: VecDeque<Group>,
     /// What it waits for; the latest [`MOST_AFTER`] of them.
     after: VecDeque<Value>,
     /// Each of its runs ends before the next begins.
@@ -50,6 +51,8 @@ struct Found {
 
 /// How many different things a task that is started again and again may wait for.
 const MOST_AFTER: usize = 64;
+/// How many executors and streams may run it.
+const MOST_GROUPS: usize = 16;
 /// How many groups that wait for each other are joined at once.
 const MOST_LINKED: usize = 64;
 
@@ -69,12 +72,11 @@ impl Translator {
         let is_only_thread = is_thread && groups.iter().all(|group| itself.contains(&group));
         let mut known: SmallVec<[Group; 2]> = SmallVec::new();
         for group in groups.iter().filter(|group| !group.is_of_result() && !is_only_thread) {
-            match group {
-                Place::Slot(of, slot) if *kind == StartKind::ParallelStream => {
-                    let of = self.values(of, call);
-                    known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
-                }
-                group => known.extend(self.values(group, call).into_iter().map(Group::Value)),
+            let values = self.values(group, call);
+            known.extend(values.iter().map(|&value| Group::Value(value)));
+            if let (true, Place::Slot(of, slot)) = (values.is_empty(), group) {
+                let of = self.values(of, call);
+                known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
             }
         }
         let mut found = Found::default();
@@ -82,15 +84,13 @@ impl Translator {
             self.find_tasks(receiver, &started.method, started.arguments.len(), &mut found);
         }
         let Found { tasks, on_the_way, .. } = found;
-        if is_only_thread {
-            // The hooks in `Thread` see the rest.
-            let through = on_the_way.iter().filter(|it| !self.orders.threads.contains_key(it));
-            known.extend(through.map(|&it| Group::Value(it)));
-            if known.is_empty() {
-                return;
-            }
-        } else {
-            known.extend(on_the_way.iter().map(|&it| Group::Value(it)));
+        let through: Values = on_the_way
+            .into_iter()
+            .filter(|it| !is_only_thread || !self.orders.threads.contains_key(it))
+            .collect();
+        if is_only_thread && through.is_empty() {
+            // The hooks in `Thread` see all of it.
+            return;
         }
         if tasks.is_empty() {
             // Nobody sees it run: who joins it joins what it waited for.
@@ -105,11 +105,17 @@ impl Translator {
                 let channel = self.channel(Key::TaskStart(task));
                 emit.push(Operation::Send(channel));
             }
+            for &group in &through {
+                self.attach_end(group, task);
+            }
             let state = self.orders.started.entry(task).or_default();
             for group in &known {
                 if !state.groups.contains(group) {
-                    state.groups.push(group.clone());
+                    state.groups.push_back(group.clone());
                 }
+            }
+            while state.groups.len() > MOST_GROUPS {
+                state.groups.pop_front();
             }
             for &place in &after {
                 if !state.after.contains(&place) {
@@ -178,16 +184,21 @@ impl Translator {
                     self.link(group, &after);
                 }
                 for &task in &tasks {
-                    let end = self.channel(Key::TaskEnd(task));
-                    let attached = self.orders.attached.entry(group).or_default();
-                    if !attached.contains(&end) {
-                        attached.push(end);
-                    }
+                    self.attach_end(group, task);
                     if is_stage {
                         self.wait_for_returned(group, task);
                     }
                 }
             }
+        }
+    }
+
+    /// Who joins the group joins the task.
+    fn attach_end(&mut self, group: Value, task: Value) {
+        let end = self.channel(Key::TaskEnd(task));
+        let attached = self.orders.attached.entry(group).or_default();
+        if !attached.contains(&end) {
+            attached.push(end);
         }
     }
 
@@ -266,8 +277,8 @@ impl Translator {
     }
 
     fn groups(&self, task: Value) -> Values {
-        let groups = self.orders.started.get(&task).map(|state| &state.groups[..]);
-        let values = groups.unwrap_or_default().iter().flat_map(|group| match group {
+        let groups = self.orders.started.get(&task).into_iter().flat_map(|state| &state.groups);
+        let values = groups.flat_map(|group| match group {
             Group::Value(value) => SmallVec::from_slice(&[*value]),
             Group::Slot(of, slot) => self.in_slot(*of, slot),
         });
