@@ -30,7 +30,7 @@ pub(crate) enum OptionsError {
          events=KINDS and filters=FILTERS"
     )]
     Unknown(String),
-    #[error("the kind of events `{0}` is not one of fields, arrays and synchronization")]
+    #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
     Filter(String),
@@ -56,7 +56,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             Some(("exclude", patterns)) => {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.exclude(pattern));
             }
-            Some(("events", kinds)) => plan.events = events(kinds)?,
+            Some(("events", kinds)) => (plan.events, plan.contents) = events(kinds)?,
             Some(("filters", names)) => plan.filters = filters(names)?,
             _ => return Err(OptionsError::Unknown(option)),
         }
@@ -73,17 +73,20 @@ fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn events(kinds: &str) -> Result<Events, OptionsError> {
+/// The events, and whether the contents of library objects are among them.
+fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
     let mut events = Events::NONE;
+    let mut contents = false;
     for kind in kinds.split(':').filter(|kind| !kind.is_empty()) {
         match kind {
             "fields" => events.fields = true,
             "arrays" => events.arrays = true,
             "synchronization" => events.synchronization = true,
+            "contents" => contents = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }
     }
-    Ok(events)
+    Ok((events, contents))
 }
 
 fn filters(names: &str) -> Result<Filters, OptionsError> {
@@ -105,11 +108,13 @@ mod tests {
     #[test]
     fn options_are_taken_apart() {
         let options =
-            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields,filters=epoch").unwrap();
+            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields:contents,filters=epoch")
+                .unwrap();
         assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
         assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, arrays: false, synchronization: false };
+        plan.contents = true;
         plan.filters = Filters { epoch: true, escape: false };
         assert_eq!(options.plan, plan);
         assert_eq!(parse("session=/a,filters=").unwrap().plan.filters, Filters::NONE);

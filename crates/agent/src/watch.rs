@@ -42,15 +42,15 @@ impl Watch {
     pub(crate) fn new(session: Session, plan: Plan, child: Option<Agent>) -> Self {
         Self {
             session,
-            plan,
             child,
             numbers: SiteNumbers::default(),
-            calls: Calls::new(Arc::new(Models::builtin())),
+            calls: Calls::new(Arc::new(Models::builtin()), plan.contents),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),
             fields: RwLock::default(),
             ready: AtomicBool::new(false),
+            plan,
         }
     }
 

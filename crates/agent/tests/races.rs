@@ -70,6 +70,35 @@ fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
 }
 
+/// Only if it is asked for, what is in a library's object is a variable.
+#[test]
+fn library_objects_race_if_asked_for() {
+    const ALL: &str = ",events=fields:arrays:synchronization:contents";
+    for jdk in unsnarl_testing::jdks() {
+        for (options, expected) in [
+            ("", &[][..]),
+            (ALL, &["java.lang.StringBuilder", "java.util.ArrayList", "java.util.HashMap"]),
+        ] {
+            let recording = Program::compile(&jdk, "Contents").record_with(&jdk, options);
+            let tables = recording.tables();
+            let mut detector = (DETECTORS[0].make)();
+            detector.on_all(&recording.events, tables);
+            let classes: BTreeSet<String> = detector
+                .take_racing_events()
+                .iter()
+                .map(|event| match tables.variables[event.variable] {
+                    Variable::Field(object, _) => {
+                        tables.text(tables.objects[object].class).into_owned()
+                    }
+                    other => format!("{other:?}"),
+                })
+                .collect();
+            let expected = expected.iter().map(|&it| it.to_owned()).collect();
+            assert_eq!(classes, expected, "{options} on {}", jdk.name());
+        }
+    }
+}
+
 #[test]
 fn virtual_threads_start_and_are_joined() {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= 21) {

@@ -22,6 +22,8 @@ use crate::thread::is_hooked;
 #[derive(Debug)]
 pub struct Calls {
     models: Arc<Models>,
+    /// Whether accesses to what is in a library's object are recorded.
+    contents: bool,
     /// The slots through which something is ordered.
     slots: FxHashSet<Box<str>>,
     /// The classes with a model that is recorded, by the name of the method.
@@ -39,10 +41,11 @@ struct Methods {
 }
 
 impl Calls {
-    /// Reads all models.
+    /// Reads all models. With `contents`, accesses to what is in an object of the library are recorded as well.
     #[must_use]
-    pub fn new(models: Arc<Models>) -> Self {
+    pub fn new(models: Arc<Models>, contents: bool) -> Self {
         let mut calls = Self {
+            contents,
             slots: FxHashSet::default(),
             classes: FxHashMap::default(),
             tasks: started(&models),
@@ -152,6 +155,7 @@ impl Calls {
     /// Whether a sentence orders something, or says what others that do are about.
     fn matters(&self, effect: &Effect) -> bool {
         orders(effect)
+            || self.is_of_contents(effect)
             || match effect {
                 Effect::Flow { to: Place::Slot(_, slot), .. } => self.slots.contains(slot),
                 Effect::Reflect(Reflect::Member { kind: MemberKind::Field, name, .. }) => {
@@ -159,6 +163,10 @@ impl Calls {
                 }
                 _ => false,
             }
+    }
+
+    fn is_of_contents(&self, effect: &Effect) -> bool {
+        self.contents && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
     }
 
     /// The slots that ordering sentences name, those of methods that tasks call, and those from which
@@ -169,7 +177,9 @@ impl Calls {
         let all = || models.classes().flat_map(|(_, class)| class.methods());
         for (name, _, method) in all() {
             for effect in &method.effects {
-                if orders(effect) {
+                if self.is_of_contents(effect) {
+                    effect.places().into_iter().for_each(|place| add_slots(place, &mut slots));
+                } else if orders(effect) {
                     deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
                 }
                 if let Effect::Call(call) = effect
@@ -233,6 +243,7 @@ impl Calls {
             let places = match effect {
                 Effect::Call(call) if takes_function(call) => vec![&call.receiver],
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
+                _ if self.is_of_contents(effect) => effect.places(),
                 _ => deciding(effect),
             };
             let is_access = matches!(effect, Effect::Read { .. } | Effect::Write { .. });

@@ -9,6 +9,9 @@ pub struct Plan {
     pub events: Events,
     /// What is left out of them.
     pub filters: Filters,
+    /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
+    /// threads use.
+    pub contents: bool,
 }
 
 /// Kinds of events.
@@ -60,6 +63,7 @@ impl Default for Plan {
             exclude: Vec::new(),
             events: Events::ALL,
             filters: Filters::ALL,
+            contents: false,
         }
     }
 }

@@ -46,10 +46,15 @@ impl Program {
 
     /// The command that runs it with the agent and full verification.
     pub(crate) fn watched(&self, jdk: &Jdk, options: &[&str]) -> Command {
+        self.watched_with(jdk, "", options)
+    }
+
+    fn watched_with(&self, jdk: &Jdk, agent_options: &str, options: &[&str]) -> Command {
         let mut java = jdk.command("java");
         let session = self.session();
-        let (agent, more) = (agent(), self.options);
-        java.arg(format!("-agentpath:{}=session={}{more}", agent.display(), session.display()));
+        let (agent, session) = (agent(), session.display());
+        let more = [self.options, agent_options].concat();
+        java.arg(format!("-agentpath:{}=session={session}{more}", agent.display()));
         java.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"]);
         java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
         java
@@ -57,7 +62,12 @@ impl Program {
 
     /// Runs it with the agent; it must succeed.
     pub(crate) fn record(&self, jdk: &Jdk) -> Recording {
-        unsnarl_testing::run(&mut self.watched(jdk, &[]));
+        self.record_with(jdk, "")
+    }
+
+    /// The same with more options for the agent.
+    pub(crate) fn record_with(&self, jdk: &Jdk, options: &str) -> Recording {
+        unsnarl_testing::run(&mut self.watched_with(jdk, options, &[]));
         let recording = Recording::read(&self.session());
         assert!(recording.problems.is_empty(), "{:?}", recording.problems);
         recording

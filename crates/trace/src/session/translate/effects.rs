@@ -90,10 +90,25 @@ impl Translator {
                     for lock in self.locks(lock, call) {
                         self.acquire(lock, *mode, emit);
                         if within {
-                            self.release(lock, *mode, emit);
                             self.receive_from(&Key::Locks(lock), emit);
                         }
                     }
+                }
+                Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
+                    let within = model.effects[..index].iter().any(
+                        |other| matches!(other, Effect::Acquire { lock: taken, .. } if taken == lock),
+                    );
+                    if within {
+                        for lock in self.locks(lock, call) {
+                            self.release(lock, *mode, emit);
+                        }
+                    }
+                }
+                Effect::Read { place, range: None, .. } if call.result.is_some() => {
+                    self.contents_access(place, false, call, emit);
+                }
+                Effect::Write { place, range: None, when, .. } if holds(when.as_ref()) => {
+                    self.contents_access(place, true, call, emit);
                 }
                 Effect::Wait { .. } => {
                     if let Some(lock) = call.waits_for {
@@ -290,6 +305,21 @@ impl Translator {
         let array = self.object(array);
         for index in from..last {
             let variable = self.variable(Variable::Element(array, index));
+            let operation = self.access(variable, write, false);
+            emit.push(operation);
+        }
+    }
+
+    /// An access to what is in an object of the library, as a whole.
+    fn contents_access(&mut self, place: &Place, write: bool, call: &Call, emit: &mut Emit<'_>) {
+        if matches!(place, Place::Variable { .. } | Place::Element(_)) {
+            return;
+        }
+        for value in self.values(place, call) {
+            let Some(class) = self.class_of(value.0) else { continue };
+            let field = self.declared_field(&class, b"contents");
+            let object = self.object(value.0);
+            let variable = self.variable(Variable::Field(object, field));
             let operation = self.access(variable, write, false);
             emit.push(operation);
         }
