@@ -163,10 +163,9 @@ final class UnsnarlThread {
         UNSAFE.putLong(filter, place + 8, epoch | tag | bits);
     }
 
-    /** Ids follow each other, and so do the stripes of an array and the groups of a class. */
     @ForceInline
     private long place(long key) {
-        return LONGS + (((key ^ key >>> 17) & filterMask) << 4);
+        return LONGS + ((key * 0x9E3779B97F4A7C15L >>> 40 & filterMask) << 4);
     }
 
     /** An id for an object that keeps it itself. */
