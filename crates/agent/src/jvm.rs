@@ -188,31 +188,28 @@ unsafe fn start_runtime(
     watch.start();
     // SAFETY: as this function asks for.
     unsafe {
-        transform_again(jvmti, jni, c"java/lang/Thread")?;
-        transform_again(jvmti, jni, c"jdk/internal/reflect/Reflection")?;
+        let mut classes = vec![
+            find_class(jni, c"java/lang/Thread")?,
+            find_class(jni, c"jdk/internal/reflect/Reflection")?,
+        ];
         // There are no virtual threads before release 21.
-        match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
-            Ok(()) | Err(JvmError::Exception(_)) => Ok(()),
-            failed => failed,
-        }
+        classes.extend(find_class(jni, c"java/lang/VirtualThread").ok());
+        let retransform = functions(jvmti)
+            .RetransformClasses
+            .ok_or(JvmError::NoFunction("RetransformClasses"))?;
+        // All at once: each time compilations that are under way are thrown away.
+        check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
     }
 }
 
 /// # Safety
-/// Both environments belong to the calling thread.
-unsafe fn transform_again(
-    jvmti: *mut jvmtiEnv,
-    jni: *mut JNIEnv,
-    name: &CStr,
-) -> Result<(), JvmError> {
-    // SAFETY: as this function asks for; the class lives during the call.
+/// `jni` belongs to the calling thread.
+unsafe fn find_class(jni: *mut JNIEnv, name: &CStr) -> Result<jclass, JvmError> {
+    // SAFETY: as this function asks for.
     unsafe {
         let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
         check_exception(jni, "finding a class that needs hooks")?;
-        let retransform = functions(jvmti)
-            .RetransformClasses
-            .ok_or(JvmError::NoFunction("RetransformClasses"))?;
-        check("RetransformClasses", retransform(jvmti, 1, &raw const class))
+        Ok(class)
     }
 }
 
