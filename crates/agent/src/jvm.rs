@@ -243,40 +243,36 @@ unsafe fn start_runtime(
     watch.start();
     // SAFETY: as this function asks for.
     unsafe {
-        transform_again(jvmti, jni, c"java/lang/Thread")?;
-        transform_again(jvmti, jni, c"jdk/internal/reflect/Reflection")?;
+        let mut classes = vec![
+            find_class(jni, c"java/lang/Thread")?,
+            find_class(jni, c"jdk/internal/reflect/Reflection")?,
+        ];
         // There are no virtual threads before release 21.
-        match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
-            Ok(()) | Err(JvmError::Exception(_)) => {}
-            failed => return failed,
-        }
+        classes.extend(find_class(jni, c"java/lang/VirtualThread").ok());
         if watch.definer().is_none() {
             watch.session.log("lambda expressions are not recorded: nobody defines them");
         }
         for name in watch.definer().map(<[u8]>::to_vec).into_iter().chain(watch.early()) {
             if let Ok(name) = CString::new(name) {
-                transform_again(jvmti, jni, &name)?;
+                classes.push(find_class(jni, &name)?);
             }
         }
-    }
-    Ok(())
-}
-
-/// # Safety
-/// Both environments belong to the calling thread.
-unsafe fn transform_again(
-    jvmti: *mut jvmtiEnv,
-    jni: *mut JNIEnv,
-    name: &CStr,
-) -> Result<(), JvmError> {
-    // SAFETY: as this function asks for; the class lives during the call.
-    unsafe {
-        let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
-        check_exception(jni, "finding a class of the JDK")?;
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
-        check("RetransformClasses", retransform(jvmti, 1, &raw const class))
+        // All at once: each time compilations that are under way are thrown away.
+        check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
+    }
+}
+
+/// # Safety
+/// `jni` belongs to the calling thread.
+unsafe fn find_class(jni: *mut JNIEnv, name: &CStr) -> Result<jclass, JvmError> {
+    // SAFETY: as this function asks for.
+    unsafe {
+        let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
+        check_exception(jni, "finding a class that needs hooks")?;
+        Ok(class)
     }
 }
 

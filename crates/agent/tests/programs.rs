@@ -102,7 +102,11 @@ fn methods_with_monitors_are_compiled() {
             let name = format!("Hot::{method} ");
             assert!(text.lines().any(|line| line.contains(&name)), "{method}\n{text}");
         }
-        assert!(!text.contains("COMPILE SKIPPED"), "{}\n{text}", jdk.name());
+        // What was being compiled while the agent gave hooks to the JDK is compiled again.
+        let refused = text.lines().find(|line| {
+            line.contains("COMPILE SKIPPED") && !line.contains("invalidated dependencies")
+        });
+        assert_eq!(refused, None, "{}\n{text}", jdk.name());
     }
 }
 

@@ -212,7 +212,7 @@ public final class UnsnarlHooks {
     public static void arrayRead(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
-            if (!thread.range(site).goesOn(array, index, site, thread.interval)) {
+            if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_READ, array, index, site);
             }
         }
@@ -223,7 +223,7 @@ public final class UnsnarlHooks {
     public static void arrayWrite(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
-            if (!thread.range(site).goesOn(array, index, site, thread.interval)) {
+            if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_WRITE, array, index, site);
             }
         }
@@ -473,9 +473,9 @@ public final class UnsnarlHooks {
             entry = entry(thread, array);
         }
         if (FILTERS) {
-            if (range.contains(entry, index, site, thread.interval)
+            if (range.contains(entry, index, site)
                     || isKnown(thread, kind, entry.id, index)
-                    || range.goesOnSecond(entry, index, site, thread.interval)) {
+                    || range.goesOnSecond(entry, index, site)) {
                 return;
             }
         }
@@ -519,7 +519,7 @@ public final class UnsnarlHooks {
     }
 
     static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
-        thread.interval++;
+        thread.endRanges();
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -529,7 +529,7 @@ public final class UnsnarlHooks {
     }
 
     static void numbered(UnsnarlThread thread, int kind, int site) {
-        thread.interval++;
+        thread.endRanges();
         long place = thread.reserve(16);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());

@@ -17,67 +17,62 @@ final class UnsnarlRange {
 
     private UnsnarlEntry array = NO_ARRAY;
     private int site;
-    /** Between which synchronizations of the thread it was begun. */
-    private int interval;
-    /** Where the word that grows lies, and the word. */
+    /** Where the word that grows lies. */
     private long place;
-    private long word;
-    /** How far it is from one element to the next; 0 as long as there is one only. */
+    private int first;
+    /** How far it is from one element to the next; 0 as long as there is one only, and when it has ended. */
     private int distance;
-    /** The element that comes next; none before the second one, and when the word is full. */
+    /** The element that comes next; none before the second one, and when it cannot grow any more. */
     private int next = NONE;
+    private boolean ended = true;
 
-    void begin(UnsnarlEntry array, int index, int site, int interval, long place) {
+    void begin(UnsnarlEntry array, int index, int site, long place) {
         this.array = array;
         this.site = site;
-        this.interval = interval;
         this.place = place;
-        word = index;
+        first = index;
         distance = 0;
         next = NONE;
+        ended = false;
+    }
+
+    void end() {
+        distance = 0;
+        next = NONE;
+        ended = true;
     }
 
     /** Takes an access in, if it is the one that comes next. */
     @ForceInline
-    boolean goesOn(Object array, int index, int site, int interval) {
-        if (index != next || this.site != site || this.interval != interval || !this.array.refersTo(array)) {
+    boolean goesOn(Object array, int index, int site) {
+        if (index != next || this.site != site || !this.array.refersTo(array)) {
             return false;
         }
-        grow();
+        long word = UNSAFE.getLong(place) + ONE_MORE;
+        UNSAFE.putLong(place, word);
+        next = word >>> 48 == 0xFFFF ? NONE : index + distance;
         return true;
     }
 
-    private void grow() {
-        word += ONE_MORE;
-        UNSAFE.putLong(place, word);
-        next = word >>> 48 == 0xFFFF ? NONE : next + distance;
-    }
-
     /** Takes the second access in, if it is near enough. */
-    boolean goesOnSecond(UnsnarlEntry array, int index, int site, int interval) {
-        int step = index - (int) word;
-        if (distance != 0 || !isOf(array, site, interval) || step == 0 || step != (short) step) {
+    boolean goesOnSecond(UnsnarlEntry array, int index, int site) {
+        int step = index - first;
+        if (ended || distance != 0 || this.array != array || this.site != site || step == 0 || step != (short) step) {
             return false;
         }
         distance = step;
-        word |= (step & 0xFFFFL) << 32;
-        next = index;
-        grow();
+        next = index + step;
+        UNSAFE.putLong(place, first | (step & 0xFFFFL) << 32 | ONE_MORE);
         return true;
     }
 
     /** Whether an access is in it already. */
-    boolean contains(UnsnarlEntry array, int index, int site, int interval) {
-        if (distance == 0 || !isOf(array, site, interval)) {
+    boolean contains(UnsnarlEntry array, int index, int site) {
+        if (distance == 0 || this.array != array || this.site != site) {
             return false;
         }
-        int step = index - (int) word;
-        int steps = step / distance;
-        return steps >= 0 && steps <= word >>> 48 && steps * distance == step;
-    }
-
-    private boolean isOf(UnsnarlEntry array, int site, int interval) {
-        return this.array == array && this.site == site && this.interval == interval;
+        int steps = (index - first) / distance;
+        return steps >= 0 && steps <= UNSAFE.getLong(place) >>> 48 && first + steps * distance == index;
     }
 
     UnsnarlEntry array() {

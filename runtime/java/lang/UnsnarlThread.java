@@ -33,6 +33,8 @@ final class UnsnarlThread {
     private static final int SMALLEST_FILTER = 64;
     private static final int LARGEST_FILTER = 16384;
     private static final long[] NO_FILTER = new long[2];
+    /** Where the first element of an array of longs lies: Unsafe tells it by an int or a long, as the release may be. */
+    private static final long LONGS = findFirst(new long[] {0x756E736E61726CL});
     private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
     private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
 
@@ -55,6 +57,7 @@ final class UnsnarlThread {
 
     /** Pairs of a key and the epoch with bits of accesses. */
     private long[] filter = NO_FILTER;
+    private int filterMask;
     /** How many entries of the current epoch had to give way: too many, and the filter grows. */
     private int pushedOut = 1;
     private long epoch = 1L << EPOCH;
@@ -62,8 +65,8 @@ final class UnsnarlThread {
     private final Thread thread;
     private UnsnarlEntry[] cache;
     private UnsnarlRange[] ranges = NO_RANGES;
-    /** How often the thread has synchronized; it may wrap, for a range does not wait so long. */
-    int interval;
+    /** The ranges that were begun since the thread's last synchronization, a bit each. */
+    private long growing;
     private long nextId;
     private long lastId;
 
@@ -71,6 +74,14 @@ final class UnsnarlThread {
     private int[] pendingSites;
     private long[] pendingObjects;
     private int pending;
+
+    private static long findFirst(long[] array) {
+        long place = 8;
+        while (UNSAFE.getLong(array, place) != array[0]) {
+            place += 8;
+        }
+        return place;
+    }
 
     UnsnarlThread(Thread thread, long id) {
         this.thread = thread;
@@ -141,33 +152,37 @@ final class UnsnarlThread {
     @ForceInline
     boolean has(long key, long tag, long tagMask, long bits) {
         long[] filter = this.filter;
-        int place = place(filter, key);
-        return filter[place] == key
-                && (filter[place + 1] & (EPOCH_MASK | tagMask | bits)) == (epoch | tag | bits);
+        long place = place(key);
+        long otherKey = UNSAFE.getLong(filter, place) ^ key;
+        long missing = (UNSAFE.getLong(filter, place + 8) ^ (epoch | tag | bits)) & (EPOCH_MASK | tagMask | bits);
+        return (otherKey | missing) == 0;
     }
 
     /** Sets bits of a key. */
     void set(long key, long tag, long tagMask, long bits) {
-        if (pushedOut > filter.length / 16 && filter.length < 2 * LARGEST_FILTER) {
-            filter = new long[Math.max(2 * SMALLEST_FILTER, 4 * filter.length)];
+        if (pushedOut > filterMask / 8 && filterMask < LARGEST_FILTER - 1) {
+            int entries = Math.max(SMALLEST_FILTER, 4 * (filterMask + 1));
+            filter = new long[2 * entries];
+            filterMask = entries - 1;
             pushedOut = 0;
         }
-        int place = place(filter, key);
-        long known = filter[place + 1];
+        long place = place(key);
+        long known = UNSAFE.getLong(filter, place + 8);
         boolean current = (known & EPOCH_MASK) == epoch;
-        if (current && filter[place] == key && (known & tagMask) == tag) {
-            filter[place + 1] = known | bits;
+        if (current && UNSAFE.getLong(filter, place) == key && (known & tagMask) == tag) {
+            UNSAFE.putLong(filter, place + 8, known | bits);
             return;
         }
         if (current) {
             pushedOut++;
         }
-        filter[place] = key;
-        filter[place + 1] = epoch | tag | bits;
+        UNSAFE.putLong(filter, place, key);
+        UNSAFE.putLong(filter, place + 8, epoch | tag | bits);
     }
 
-    private static int place(long[] filter, long key) {
-        return (int) (key * 0x9E3779B97F4A7C15L >>> 40) & filter.length - 2;
+    @ForceInline
+    private long place(long key) {
+        return LONGS + ((key * 0x9E3779B97F4A7C15L >>> 40 & filterMask) << 4);
     }
 
     /** An id for an object that keeps it itself. */
@@ -204,7 +219,16 @@ final class UnsnarlThread {
         if (ranges[slot] == NO_RANGE) {
             ranges[slot] = new UnsnarlRange();
         }
-        ranges[slot].begin(array, index, site, interval, place);
+        ranges[slot].begin(array, index, site, place);
+        growing |= 1L << slot;
+    }
+
+    /** Called whenever the thread synchronizes: what it does from now on comes behind that. */
+    void endRanges() {
+        while (growing != 0) {
+            ranges[Long.numberOfTrailingZeros(growing)].end();
+            growing &= growing - 1;
+        }
     }
 
     void push(int site, long object) {
