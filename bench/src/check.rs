@@ -130,7 +130,7 @@ fn find_unsnarl() -> Result<PathBuf, String> {
 }
 
 /// What to check.
-struct Subject {
+pub(crate) struct Subject {
     name: String,
     inputs: Vec<PathBuf>,
     beside: Vec<PathBuf>,
@@ -139,7 +139,7 @@ struct Subject {
 }
 
 /// The folders of our own programs.
-fn programs() -> Result<Vec<PathBuf>, String> {
+pub(crate) fn programs() -> Result<Vec<PathBuf>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{folder:?}: {error}"))?;
     let mut found: Vec<PathBuf> = entries
@@ -151,7 +151,7 @@ fn programs() -> Result<Vec<PathBuf>, String> {
 }
 
 /// Compiles a program to a folder below `classes`.
-fn compile(program: &Path, classes: &Path) -> Result<Subject, String> {
+pub(crate) fn compile(program: &Path, classes: &Path) -> Result<Subject, String> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let folder = classes.join(&name);
     let mut sources: Vec<PathBuf> = std::fs::read_dir(program)

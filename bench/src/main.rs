@@ -6,6 +6,7 @@
 //! cargo run --release -p unsnarl-bench -- callgraph A.jar…  call graphs, by default of Debian's jars
 //! cargo run --release -p unsnarl-bench -- check A.jar…      `unsnarl check`, by default on the programs
 //!                                                           in `programs` and on Debian's jars
+//! cargo run --release -p unsnarl-bench -- record [PROGRAM…] programs with the agent and without it
 //! cargo run --release -p unsnarl-bench -- traces [MILLIONS] reading a trace as text, and races in it
 //! ```
 //!
@@ -18,6 +19,7 @@ mod callgraph;
 mod check;
 mod classes;
 mod measure;
+mod record;
 mod traces;
 
 use std::process::ExitCode;
@@ -30,13 +32,14 @@ fn main() -> ExitCode {
         ["classes"] => classes::run(),
         ["callgraph", jars @ ..] => callgraph::run(jars),
         ["check", jars @ ..] => check::run(jars),
+        ["record", names @ ..] => record::run(names),
         ["traces"] => traces::run("20"),
         ["traces", millions] => traces::run(millions),
         // Run by ourselves, for a fresh process.
         ["memory", count] => classes::print_memory(count),
         _ => Err(
             "usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…] | \
-                 traces [MILLIONS]]"
+                 record [PROGRAM…] | traces [MILLIONS]]"
                 .to_owned(),
         ),
     };

@@ -1,7 +1,10 @@
 //! The one module that speaks JVMTI and JNI.
 
-use std::ffi::{CStr, CString, c_char, c_uchar, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -14,10 +17,11 @@ use jvmti_bindings::sys::jvmti::{
     JVMTI_EVENT_VM_INIT, JVMTI_VERSION_11, jvmtiCapabilities, jvmtiEnv, jvmtiError,
     jvmtiEventCallbacks, jvmtiInterface_1_,
 };
+use unsnarl_launch::Agent;
 use unsnarl_trace::session::NameRecord;
 use unsnarl_trace::session::format::USUAL_IN_LOG;
 
-use crate::options;
+use crate::options::{self, Place};
 use crate::session::Session;
 use crate::watch::Watch;
 
@@ -35,6 +39,8 @@ static WATCH: OnceLock<Watch> = OnceLock::new();
 enum JvmError {
     #[error("the JVM has no JVMTI of version 11")]
     NoJvmti,
+    #[error("{0} is not HotSpot")]
+    NotHotSpot(String),
     #[error("the JVM lacks the function {0}")]
     NoFunction(&'static str),
     #[error("{0} failed with {1}")]
@@ -57,14 +63,38 @@ unsafe extern "system" fn Agent_OnLoad(
     // SAFETY: the JVM passes a string that ends with zero, or null.
     let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_string_lossy());
     let Ok(options) = options::parse(text.as_deref().unwrap_or_default()) else { return JNI_OK };
-    let Ok(session) = Session::create(&options.session) else { return JNI_OK };
-    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan));
+    // The agent may be named twice: on the command line and in the environment.
+    if WATCH.get().is_some() {
+        return JNI_OK;
+    }
+    let Ok(session) = Session::create(&options.place, options.limit) else { return JNI_OK };
+    let child = match (&options.place, &text) {
+        (Place::Run(_), Some(text)) => own_library()
+            .map(|library| Agent { library, options: text.clone().into_owned().into() }),
+        _ => None,
+    };
+    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan, child));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),
         Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
     }
     JNI_OK
+}
+
+/// The file from which this library was loaded.
+fn own_library() -> Option<PathBuf> {
+    let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the address is one of this library, and `info` has room for what is told about it.
+    let info = unsafe {
+        match libc::dladdr(Agent_OnLoad as *const c_void, info.as_mut_ptr()) {
+            0 => return None,
+            _ => info.assume_init(),
+        }
+    };
+    // SAFETY: the name ends with zero and lives as long as the library is loaded.
+    let name = (!info.dli_fname.is_null()).then(|| unsafe { CStr::from_ptr(info.dli_fname) })?;
+    Some(OsStr::from_bytes(name.to_bytes()).into())
 }
 
 /// Asks for the events that the agent needs.
@@ -82,6 +112,12 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     // SAFETY: `env` is the environment that the JVM just made.
     let table = unsafe { functions(env) };
 
+    // Fields in the first classes, and a runtime in java.lang, are known to work nowhere else.
+    // SAFETY: as this function asks for.
+    let name = unsafe { property(env, c"java.vm.name") }?;
+    if !name.contains("OpenJDK") && !name.contains("HotSpot") {
+        return Err(JvmError::NotHotSpot(name));
+    }
     let mut capabilities = jvmtiCapabilities::default();
     capabilities.set_can_generate_all_class_hook_events(true);
     // Needed to give `Thread` a field: it is among the first classes that are loaded.
@@ -108,6 +144,25 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
         check("SetEventNotificationMode", result)?;
     }
     Ok(())
+}
+
+/// A property of the JVM.
+///
+/// # Safety
+/// `env` is an environment of the running JVM.
+unsafe fn property(env: *mut jvmtiEnv, name: &CStr) -> Result<String, JvmError> {
+    let mut value = ptr::null_mut();
+    // SAFETY: as this function asks for; the JVM allocates the value, which ends with zero.
+    unsafe {
+        let get =
+            functions(env).GetSystemProperty.ok_or(JvmError::NoFunction("GetSystemProperty"))?;
+        check("GetSystemProperty", get(env, name.as_ptr(), &raw mut value))?;
+        let text = CStr::from_ptr(value).to_string_lossy().into_owned();
+        if let Some(deallocate) = functions(env).Deallocate {
+            check("Deallocate", deallocate(env, value.cast()))?;
+        }
+        Ok(text)
+    }
 }
 
 /// # Safety
@@ -188,39 +243,36 @@ unsafe fn start_runtime(
     watch.start();
     // SAFETY: as this function asks for.
     unsafe {
-        transform_again(jvmti, jni, c"java/lang/Thread")?;
+        let mut classes = vec![
+            find_class(jni, c"java/lang/Thread")?,
+            find_class(jni, c"jdk/internal/reflect/Reflection")?,
+        ];
         // There are no virtual threads before release 21.
-        match transform_again(jvmti, jni, c"java/lang/VirtualThread") {
-            Ok(()) | Err(JvmError::Exception(_)) => {}
-            failed => return failed,
-        }
+        classes.extend(find_class(jni, c"java/lang/VirtualThread").ok());
         if watch.definer().is_none() {
             watch.session.log("lambda expressions are not recorded: nobody defines them");
         }
         for name in watch.definer().map(<[u8]>::to_vec).into_iter().chain(watch.early()) {
             if let Ok(name) = CString::new(name) {
-                transform_again(jvmti, jni, &name)?;
+                classes.push(find_class(jni, &name)?);
             }
         }
-    }
-    Ok(())
-}
-
-/// # Safety
-/// Both environments belong to the calling thread.
-unsafe fn transform_again(
-    jvmti: *mut jvmtiEnv,
-    jni: *mut JNIEnv,
-    name: &CStr,
-) -> Result<(), JvmError> {
-    // SAFETY: as this function asks for; the class lives during the call.
-    unsafe {
-        let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
-        check_exception(jni, "finding a class of the JDK")?;
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
-        check("RetransformClasses", retransform(jvmti, 1, &raw const class))
+        // All at once: each time compilations that are under way are thrown away.
+        check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
+    }
+}
+
+/// # Safety
+/// `jni` belongs to the calling thread.
+unsafe fn find_class(jni: *mut JNIEnv, name: &CStr) -> Result<jclass, JvmError> {
+    // SAFETY: as this function asks for.
+    unsafe {
+        let class = (jni_functions(jni).FindClass)(jni, name.as_ptr());
+        check_exception(jni, "finding a class that needs hooks")?;
+        Ok(class)
     }
 }
 
@@ -307,11 +359,8 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
     name: jstring,
 ) {
     guarded("describe", (), |watch| {
-        if name.is_null() {
-            return;
-        }
         // SAFETY: as the JVM calls this function.
-        let Some(bytes) = (unsafe { text(jni, name) }) else { return };
+        let Some(bytes) = (unsafe { characters(jni, name) }) else { return };
         let id = id.cast_unsigned();
         watch.session.add_name(&match what {
             0 => NameRecord::Class(id, bytes),
@@ -319,6 +368,25 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
             _ => NameRecord::Text(id, bytes),
         });
     });
+}
+
+/// `UnsnarlNative.command`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_command(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    command: jstring,
+) -> jstring {
+    guarded("command", ptr::null_mut(), |watch| {
+        // SAFETY: as the JVM calls this function.
+        let command = unsafe { characters(jni, command) };
+        let changed = command.and_then(|command| watch.command(&command));
+        let Some(changed) = changed.and_then(|changed| CString::new(changed).ok()) else {
+            return ptr::null_mut();
+        };
+        // SAFETY: the bytes end with zero and are modified UTF-8 if the system's names are.
+        unsafe { (jni_functions(jni).NewStringUTF)(jni, changed.as_ptr()) }
+    })
 }
 
 /// `UnsnarlNative.models`.
@@ -331,7 +399,7 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_models(
 ) -> jboolean {
     guarded("models", 0, |watch| {
         // SAFETY: as the JVM calls this function.
-        let name = unsafe { text(jni, name) };
+        let name = unsafe { characters(jni, name) };
         name.is_some_and(|name| watch.models(method.cast_unsigned(), &name)).into()
     })
 }
@@ -367,11 +435,66 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_hidden(
     })
 }
 
-/// The modified UTF-8 of a string.
+/// `UnsnarlNative.filters`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jboolean {
+    guarded("filters", 0, |watch| watch.filters().into())
+}
+
+/// `UnsnarlNative.site`. If the agent fails, the access is recorded as any other.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_site(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+    count: jint,
+) -> jlong {
+    guarded("site", 0, |watch| {
+        watch.cell(site.cast_unsigned(), count.cast_unsigned()).cast_signed()
+    })
+}
+
+/// `UnsnarlNative.declaringClass`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_declaringClass(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    site: jint,
+) -> jstring {
+    guarded("declaringClass", ptr::null_mut(), |watch| {
+        let name = watch.declaring_class(site.cast_unsigned()).and_then(|it| CString::new(it).ok());
+        // SAFETY: the string ends with zero and is copied by the JVM.
+        name.map_or(ptr::null_mut(), |name| unsafe {
+            (jni_functions(jni).NewStringUTF)(jni, name.as_ptr())
+        })
+    })
+}
+
+/// `UnsnarlNative.hasId`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_hasId(
+    jni: *mut JNIEnv,
+    _class: jclass,
+    name: jstring,
+) -> jboolean {
+    guarded("hasId", 0, |watch| {
+        // SAFETY: the string lives during the call.
+        let name = unsafe { characters(jni, name) };
+        name.is_some_and(|name| watch.has_safe_ids(&name)).into()
+    })
+}
+
+/// The modified UTF-8 of a string; none if there is none.
 ///
 /// # Safety
-/// `jni` belongs to the calling thread, and the string lives.
-unsafe fn text(jni: *mut JNIEnv, string: jstring) -> Option<Vec<u8>> {
+/// `jni` belongs to the calling thread, and the string lives during the call.
+unsafe fn characters(jni: *mut JNIEnv, string: jstring) -> Option<Vec<u8>> {
+    if string.is_null() {
+        return None;
+    }
     // SAFETY: as this function asks for; the characters live until they are released.
     unsafe {
         let table = jni_functions(jni);

@@ -5,6 +5,7 @@
 //! folder. What goes wrong makes the agent do less, and never stops the program.
 
 mod arena;
+mod fields;
 mod jvm;
 mod options;
 mod session;

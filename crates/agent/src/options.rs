@@ -2,36 +2,54 @@
 
 use std::path::PathBuf;
 
-use unsnarl_instrument::{Events, Plan};
+use unsnarl_instrument::{Events, Filters, Plan};
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    pub(crate) session: PathBuf,
+    pub(crate) place: Place,
+    /// How many bytes may be used for events that were not read.
+    pub(crate) limit: Option<usize>,
     pub(crate) plan: Plan,
+}
+
+/// Where the session goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Into this folder.
+    Folder(PathBuf),
+    /// Into a folder of its own in this one, which somebody watches.
+    Run(PathBuf),
 }
 
 /// What is wrong with the options.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OptionsError {
     #[error(
-        "the option `{0}` is not one of session=DIR, include=PATTERNS, exclude=PATTERNS and events=KINDS"
+        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, include=PATTERNS, exclude=PATTERNS, \
+         events=KINDS and filters=FILTERS"
     )]
     Unknown(String),
     #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
     Kind(String),
-    #[error("session=DIR is missing")]
+    #[error("the filter `{0}` is not one of epoch and escape")]
+    Filter(String),
+    #[error("session=DIR or run=DIR is missing")]
     NoSession,
 }
 
-/// Options have commas between them, patterns and kinds of events a colon. A comma in the name of the
+/// Options have commas between them, patterns, kinds of events and filters a colon. A comma in the name of the
 /// folder is written twice.
 pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
-    let mut session = None;
+    let (mut place, mut limit) = (None, None);
     let mut plan = Plan::default();
     for option in split(text) {
         match option.split_once('=') {
-            Some(("session", folder)) if !folder.is_empty() => session = Some(folder.into()),
+            Some(("session", folder)) if !folder.is_empty() => {
+                place = Some(Place::Folder(folder.into()));
+            }
+            Some(("run", folder)) if !folder.is_empty() => place = Some(Place::Run(folder.into())),
+            Some(("limit", bytes)) if bytes.parse::<usize>().is_ok() => limit = bytes.parse().ok(),
             Some(("include", patterns)) => {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.include(pattern));
             }
@@ -39,10 +57,11 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.exclude(pattern));
             }
             Some(("events", kinds)) => (plan.events, plan.contents) = events(kinds)?,
+            Some(("filters", names)) => plan.filters = filters(names)?,
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
-    Ok(Options { session: session.ok_or(OptionsError::NoSession)?, plan })
+    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, plan })
 }
 
 fn split(text: &str) -> Vec<String> {
@@ -56,7 +75,7 @@ fn split(text: &str) -> Vec<String> {
 
 /// The events, and whether the contents of library objects are among them.
 fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
-    let mut events = Events { fields: false, arrays: false, synchronization: false };
+    let mut events = Events::NONE;
     let mut contents = false;
     for kind in kinds.split(':').filter(|kind| !kind.is_empty()) {
         match kind {
@@ -70,6 +89,18 @@ fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
     Ok((events, contents))
 }
 
+fn filters(names: &str) -> Result<Filters, OptionsError> {
+    let mut filters = Filters::NONE;
+    for name in names.split(':').filter(|name| !name.is_empty()) {
+        match name {
+            "epoch" => filters.epoch = true,
+            "escape" => filters.escape = true,
+            _ => return Err(OptionsError::Filter(name.into())),
+        }
+    }
+    Ok(filters)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,18 +108,31 @@ mod tests {
     #[test]
     fn options_are_taken_apart() {
         let options =
-            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields:contents").unwrap();
-        assert_eq!(options.session, PathBuf::from("/tmp/a,b"));
+            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields:contents,filters=epoch")
+                .unwrap();
+        assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
+        assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, arrays: false, synchronization: false };
         plan.contents = true;
+        plan.filters = Filters { epoch: true, escape: false };
         assert_eq!(options.plan, plan);
+        assert_eq!(parse("session=/a,filters=").unwrap().plan.filters, Filters::NONE);
+    }
+
+    #[test]
+    fn a_run_has_a_limit() {
+        let options = parse("run=/tmp/r,limit=4096").unwrap();
+        assert_eq!(options.place, Place::Run("/tmp/r".into()));
+        assert_eq!(options.limit, Some(4096));
     }
 
     #[test]
     fn mistakes_are_named() {
+        assert_eq!(parse("run=/a,limit=x"), Err(OptionsError::Unknown("limit=x".into())));
         assert_eq!(parse(""), Err(OptionsError::NoSession));
         assert_eq!(parse("session=/a,x=1"), Err(OptionsError::Unknown("x=1".into())));
         assert_eq!(parse("session=/a,events=x"), Err(OptionsError::Kind("x".into())));
+        assert_eq!(parse("session=/a,filters=x"), Err(OptionsError::Filter("x".into())));
     }
 }

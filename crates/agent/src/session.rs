@@ -3,19 +3,32 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use unsnarl_trace::session::format::{
-    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, SITES_FILE,
+    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE,
 };
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord};
 
-use crate::arena::Arenas;
+use crate::arena::{Arenas, Chunk};
+use crate::options::Place;
+
+/// How long a thread waits for a chunk to come back, at most. Then it gets one beyond the limit: it is slowed
+/// and never stopped.
+const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// A session that is being written.
 #[derive(Debug)]
 pub(crate) struct Session {
+    /// Locked as long as the JVM lives.
+    _mark: File,
+    /// Locked by whoever watches, if somebody does.
+    watcher: Option<File>,
+    /// Whether nothing is recorded any more.
+    closed: AtomicBool,
     log: Mutex<File>,
     sites: Mutex<File>,
     classes: Mutex<File>,
@@ -25,22 +38,42 @@ pub(crate) struct Session {
 
 impl Session {
     /// Makes the folder, if it is not there, and the files in it. A folder that has a session already is
-    /// an error.
-    pub(crate) fn create(folder: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again.
+    pub(crate) fn create(place: &Place, limit: Option<usize>) -> io::Result<Self> {
+        let (folder, watcher) = match place {
+            Place::Folder(folder) => (folder.clone(), None),
+            Place::Run(run) => {
+                let watcher = File::open(run.join(RUN_FILE))?;
+                if !is_locked(&watcher) {
+                    return Err(io::Error::other("nobody watches the run any more"));
+                }
+                (new_folder(run), Some(watcher))
+            }
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let file = |name: &str| {
             let mut options = OpenOptions::new();
             options.append(true).create_new(true).mode(0o600).open(folder.join(name))
         };
-        let session = Self {
-            log: Mutex::new(file(LOG_FILE)?),
-            sites: Mutex::new(file(SITES_FILE)?),
-            classes: Mutex::new(file(CLASSES_FILE)?),
-            names: Mutex::new(file(NAMES_FILE)?),
-            arenas: Mutex::new(Arenas::new(folder)),
-        };
-        file(MARK_FILE)?.write_all(MARK.as_bytes())?;
-        Ok(session)
+        let [log, sites, classes, names] =
+            [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE].map(|name| file(name).map(Mutex::new));
+        let arenas = Mutex::new(Arenas::new(&folder, limit)?);
+        // With the mark, which is written at once, the folder is a session.
+        let unfinished = folder.join(format!("{MARK_FILE}.new"));
+        let mut mark = file(&format!("{MARK_FILE}.new"))?;
+        mark.lock()?;
+        mark.write_all(MARK.as_bytes())?;
+        std::fs::rename(unfinished, folder.join(MARK_FILE))?;
+        Ok(Self {
+            _mark: mark,
+            watcher,
+            closed: AtomicBool::new(false),
+            log: log?,
+            sites: sites?,
+            classes: classes?,
+            names: names?,
+            arenas,
+        })
     }
 
     /// Writes a line to the log. That it cannot be written can be told nowhere.
@@ -69,13 +102,34 @@ impl Session {
         self.append(&self.names, NAMES_FILE, &line);
     }
 
-    /// The address of a new chunk; 0 if there is no room, which the log tells.
+    /// The address of a new chunk; 0 if there is no room, which the log tells, or if nobody watches any more.
     pub(crate) fn chunk(&self, thread: u64, sequence: u64, size: usize) -> u64 {
-        let chunk = lock(&self.arenas).chunk(thread, sequence, size);
-        chunk.unwrap_or_else(|error| {
-            self.log(&format!("thread {thread} is not recorded any further: {error}"));
-            0
-        })
+        if self.is_closed() {
+            return 0;
+        }
+        let since = Instant::now();
+        loop {
+            let force = since.elapsed() >= LONGEST_WAIT;
+            match lock(&self.arenas).chunk(thread, sequence, size, force) {
+                Ok(Chunk::Given(address)) => return address,
+                Ok(Chunk::NoneFree) => {}
+                Err(error) => {
+                    self.log(&format!("thread {thread} is not recorded any further: {error}"));
+                    return 0;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        let Some(watcher) = &self.watcher else { return false };
+        if self.closed.load(Ordering::Relaxed) {
+            return true;
+        }
+        let closed = !is_locked(watcher);
+        self.closed.fetch_or(closed, Ordering::Relaxed);
+        closed
     }
 
     fn append(&self, file: &Mutex<File>, name: &str, lines: &[u8]) {
@@ -83,6 +137,23 @@ impl Session {
             self.log(&format!("cannot write to {name}: {error}"));
         }
     }
+}
+
+/// A folder for this JVM. Process numbers come again.
+fn new_folder(run: &Path) -> PathBuf {
+    let process = std::process::id();
+    let names = std::iter::once(format!("jvm-{process}"))
+        .chain((2_u32..).map(|count| format!("jvm-{process}-{count}")));
+    names.map(|name| run.join(name)).find(|folder| !folder.exists()).unwrap_or_default()
+}
+
+fn is_locked(file: &File) -> bool {
+    let is_locked = file.try_lock_shared().is_err();
+    if !is_locked {
+        // It goes with the file if not now.
+        let _ = file.unlock();
+    }
+    is_locked
 }
 
 /// A panic elsewhere leaves files, arenas and lists as they are: usable.

@@ -1,19 +1,24 @@
 //! What is done with the classes that the JVM loads.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, MonitorsOnly, Operation, Plan,
-    RecordedCall, Site, SiteNumbers, Surroundings, Volatility, hidden, rewrite, thread,
+    RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Volatility, hidden,
+    identity, process, reflection, rewrite, thread,
 };
+use unsnarl_launch::Agent;
 use unsnarl_models::Models;
 use unsnarl_trace::session::{
-    self, ClassRecord, ClassTable, FieldRecord, Found, SiteOperation, SiteRecord,
+    self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
 };
 
+use crate::fields::Fields;
 use crate::session::{Session, lock};
 
 /// The agent's state in a JVM.
@@ -21,24 +26,29 @@ use crate::session::{Session, lock};
 pub(crate) struct Watch {
     pub(crate) session: Session,
     plan: Plan,
+    /// This agent as JVMs get it that the program starts, if they are to be watched as well.
+    child: Option<Agent>,
     numbers: SiteNumbers,
     calls: Calls,
     classes: RwLock<ClassTable>,
     definer: OnceLock<Vec<u8>>,
     early: Mutex<Vec<Vec<u8>>>,
+    fields: RwLock<Fields>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
 
 impl Watch {
-    pub(crate) fn new(session: Session, plan: Plan) -> Self {
+    pub(crate) fn new(session: Session, plan: Plan, child: Option<Agent>) -> Self {
         Self {
             session,
+            child,
             numbers: SiteNumbers::default(),
             calls: Calls::new(Arc::new(Models::builtin()), plan.contents),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),
+            fields: RwLock::default(),
             ready: AtomicBool::new(false),
             plan,
         }
@@ -65,24 +75,33 @@ impl Watch {
             }
         };
         let name = class.name();
+        let ready = self.ready.load(Ordering::Acquire);
+        let hooks_clones = ready && identity::can_hook_clones(&class);
         if !again {
-            self.remember(&class);
             if hidden::is_definer(&class) {
                 // There is one in a JVM.
                 let _ = self.definer.set(name.to_vec());
             }
+            let keeps_ids = ready && identity::declares(&class, &self.plan);
+            self.remember(&class, keeps_ids, !hooks_clones && identity::clones(&class));
         }
-        let ready = self.ready.load(Ordering::Acquire);
         let result = match name {
             // The field has to be there from the beginning, and at every transformation again.
             thread::THREAD if ready => thread::hook(bytes).map(Some),
             thread::THREAD => thread::inject(bytes).map(Some),
             thread::VIRTUAL_THREAD if ready => thread::hook(bytes).map(Some),
+            process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
+            reflection::REFLECTION if ready => reflection::hook(bytes).map(Some),
             _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
-            _ if !self.watches(name) && !self.is_analysed(name) => return None,
             _ if !ready && self.is_analysed(name) => {
                 lock(&self.early).push(name.to_vec());
                 return None;
+            }
+            _ if !self.watches(name) && !self.is_analysed(name) => {
+                if !hooks_clones || !identity::clones(&class) {
+                    return None;
+                }
+                identity::hook_clones(bytes)
             }
             _ if !ready => {
                 self.session
@@ -96,9 +115,31 @@ impl Watch {
             _ => self.rewrite(&class, bytes, &self.plan, self),
         };
         result.unwrap_or_else(|error| {
+            self.fields_mut().stays_as_it_is(&class);
             self.session.log(&format!("{} stays as it is: {error}", text(name)));
             None
         })
+    }
+
+    /// The command that starts a JVM with this agent; none if it starts none. Its parts have zeros between
+    /// them, as modified UTF-8 writes them.
+    pub(crate) fn command(&self, command: &[u8]) -> Option<Vec<u8>> {
+        const ZERO: &[u8] = b"\xC0\x80";
+        let mut parts = Vec::new();
+        let mut rest = command;
+        while let Some(at) = rest.windows(2).position(|bytes| bytes == ZERO) {
+            parts.push(OsString::from_vec(rest[..at].to_vec()));
+            rest = &rest[at + 2..];
+        }
+        parts.push(OsString::from_vec(rest.to_vec()));
+        let (program, arguments) = parts.split_first()?;
+        let agent = self.child.as_ref().filter(|_| unsnarl_launch::is_java(program))?;
+        let mut changed = program.as_bytes().to_vec();
+        for argument in agent.arguments(arguments) {
+            changed.extend(ZERO);
+            changed.extend(argument.as_bytes());
+        }
+        Some(changed)
     }
 
     fn rewrite(
@@ -107,13 +148,21 @@ impl Watch {
         bytes: &[u8],
         plan: &Plan,
         surroundings: &dyn Surroundings,
-    ) -> Result<Option<Vec<u8>>, unsnarl_instrument::RewriteError> {
-        let Some(rewritten) = rewrite(bytes, plan, &self.numbers, surroundings)? else {
+    ) -> Result<Option<Vec<u8>>, RewriteError> {
+        let keeps_ids = self.fields().keeps_ids(class.name());
+        let Some(rewritten) = rewrite(bytes, plan, &self.numbers, surroundings, keeps_ids)? else {
             return Ok(None);
         };
         for note in &rewritten.notes {
             self.session.log(&format!("{}.{note}", text(class.name())));
         }
+        let mut fields = self.fields_mut();
+        for site in &rewritten.sites {
+            if let Operation::Field(field, volatility) = &site.operation {
+                fields.add_site(site.number, field.clone(), *volatility);
+            }
+        }
+        drop(fields);
         let file = source_file(class);
         let sites: Vec<_> =
             rewritten.sites.into_iter().map(|site| record(class.name(), &file, site)).collect();
@@ -122,8 +171,32 @@ impl Watch {
         Ok(Some(rewritten.bytes))
     }
 
+    /// Whether redundant accesses are left out.
+    pub(crate) fn filters(&self) -> bool {
+        self.plan.filters.epoch
+    }
+
+    /// What the runtime has to know of places in the code with numbers in a row, as `UnsnarlSites` has it.
+    pub(crate) fn cell(&self, first: u32, count: u32) -> u64 {
+        self.fields().cell_of_all(SiteNumber(first), count, &self.plan)
+    }
+
+    /// The binary name of the class that declares the field of a place in the code.
+    pub(crate) fn declaring_class(&self, site: u32) -> Option<Vec<u8>> {
+        let fields = self.fields();
+        let class = fields.declaring_class(SiteNumber(site))?;
+        Some(class.iter().map(|&byte| if byte == b'/' { b'.' } else { byte }).collect())
+    }
+
+    /// Whether the instances of a class keep their ids in its field, by its binary name.
+    pub(crate) fn has_safe_ids(&self, class: &[u8]) -> bool {
+        let internal: Vec<u8> =
+            class.iter().map(|&byte| if byte == b'.' { b'/' } else { byte }).collect();
+        self.fields().has_safe_ids(&internal)
+    }
+
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
-    fn remember(&self, class: &ClassFile<'_>) {
+    fn remember(&self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
         let is_watched = self.watches(class.name());
         let methods = class.methods.iter().filter(|method| {
             let (name, descriptor) = (class.member_name(method), class.member_descriptor(method));
@@ -147,6 +220,7 @@ impl Watch {
         };
         self.session.add_class(&record);
         self.classes.write().unwrap_or_else(PoisonError::into_inner).add(&record);
+        self.fields_mut().add(class, keeps_ids, clones_unseen);
     }
 
     /// The internal name of the class that defines hidden classes.
@@ -161,7 +235,7 @@ impl Watch {
     }
 
     /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
-    /// known by its monitor. No two threads meet in the monitor of an exception.
+    /// known by its monitor. An exception hands nothing over.
     fn is_analysed(&self, class: &[u8]) -> bool {
         !self.watches(class)
             && self.calls.models().names_as_analysed(&mutf8::to_str(class))
@@ -186,6 +260,14 @@ impl Watch {
         model.is_some_and(|model| self.calls.is_recorded(model, &name, &descriptor))
     }
 
+    fn fields(&self) -> RwLockReadGuard<'_, Fields> {
+        self.fields.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fields_mut(&self) -> RwLockWriteGuard<'_, Fields> {
+        self.fields.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn classes(&self) -> RwLockReadGuard<'_, ClassTable> {
         self.classes.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -193,11 +275,7 @@ impl Watch {
 
 impl Surroundings for Watch {
     fn volatility(&self, field: &FieldName) -> Volatility {
-        match self.classes().find(&field.class, &field.name, &field.descriptor) {
-            Found::Field(found) if found.volatile => Volatility::Volatile,
-            Found::Field(_) | Found::Nowhere => Volatility::Plain,
-            Found::Unknown => Volatility::Unknown,
-        }
+        self.fields().volatility(field)
     }
 
     fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
@@ -241,7 +319,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
             name: field.name,
             descriptor: field.descriptor,
             volatility: match volatility {
-                Volatility::Plain => session::Volatility::Plain,
+                Volatility::Plain | Volatility::Final => session::Volatility::Plain,
                 Volatility::Volatile => session::Volatility::Volatile,
                 Volatility::Unknown => session::Volatility::Unknown,
             },

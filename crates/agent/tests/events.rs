@@ -74,7 +74,7 @@ const WORKER: &[&str] = &[
 #[test]
 fn every_access_is_there_once_and_nothing_else() {
     for jdk in unsnarl_testing::jdks() {
-        let program = Program::compile(&jdk, "Accesses");
+        let program = Program::compile_unfiltered(&jdk, "Accesses");
         let recording = program.record(&jdk);
         let name = jdk.name();
         assert_eq!(without_system_threads(&recording, &["main"]), MAIN, "{name}");
@@ -87,7 +87,7 @@ fn every_access_is_there_once_and_nothing_else() {
 #[test]
 fn the_order_is_that_of_starts_and_joins() {
     for jdk in unsnarl_testing::jdks() {
-        let recording = Program::compile(&jdk, "Accesses").record(&jdk);
+        let recording = Program::compile_unfiltered(&jdk, "Accesses").record(&jdk);
         let lines = without_system_threads(&recording, &["main", "worker"]);
         let place = |wanted: &str| lines.iter().position(|line| line == wanted).unwrap();
         let (fork, join) = (place("main fork worker"), place("main join worker"));
@@ -102,7 +102,7 @@ fn the_order_is_that_of_starts_and_joins() {
 fn a_lock_is_held_by_one_thread_at_a_time() {
     const ROUNDS: usize = 2000;
     for jdk in unsnarl_testing::jdks() {
-        let recording = Program::compile(&jdk, "Counter").record(&jdk);
+        let recording = Program::compile_unfiltered(&jdk, "Counter").record(&jdk);
         let tables = recording.tables();
         let is_field = |it| matches!(tables.variables[it], Variable::Field(..));
         let mut holder = None;
@@ -139,7 +139,7 @@ fn a_lock_is_held_by_one_thread_at_a_time() {
 #[test]
 fn objects_have_ids_of_their_own() {
     for jdk in unsnarl_testing::jdks() {
-        let recording = Program::compile(&jdk, "Objects").record(&jdk);
+        let recording = Program::compile_unfiltered(&jdk, "Objects").record(&jdk);
         let tables = recording.tables();
         let nodes = tables.objects.values().filter(|it| tables.text(it.class) == "Objects$Node");
         assert_eq!(nodes.count(), 5000, "{}", jdk.name());

@@ -56,7 +56,7 @@ fn every_collector_starts() {
 fn a_killed_program_leaves_all_that_it_wrote() {
     for jdk in unsnarl_testing::jdks() {
         for lines in [1, 17, 400] {
-            let program = Program::compile(&jdk, "Endless");
+            let program = Program::compile_unfiltered(&jdk, "Endless");
             let mut command = program.watched(&jdk, &[]);
             let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
             let output = BufReader::new(child.stdout.take().unwrap());
@@ -102,7 +102,11 @@ fn methods_with_monitors_are_compiled() {
             let name = format!("Hot::{method} ");
             assert!(text.lines().any(|line| line.contains(&name)), "{method}\n{text}");
         }
-        assert!(!text.contains("COMPILE SKIPPED"), "{}\n{text}", jdk.name());
+        // What was being compiled while the agent gave hooks to the JDK is compiled again.
+        let refused = text.lines().find(|line| {
+            line.contains("COMPILE SKIPPED") && !line.contains("invalidated dependencies")
+        });
+        assert_eq!(refused, None, "{}\n{text}", jdk.name());
     }
 }
 
@@ -123,7 +127,7 @@ fn without_a_session_nothing_happens() {
 #[test]
 fn a_deleted_session_does_not_stop_the_program() {
     for jdk in unsnarl_testing::jdks() {
-        let program = Program::compile(&jdk, "Endless");
+        let program = Program::compile_unfiltered(&jdk, "Endless");
         let mut child = program.watched(&jdk, &[]).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "1");

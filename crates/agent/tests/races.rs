@@ -6,25 +6,8 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use support::{Program, Recording};
-use unsnarl_detect_dynamic::DETECTORS;
-use unsnarl_trace::{Event, Operation, ThreadId, Variable};
-
-/// The names of the fields that race, and how an element is shown.
-fn racing(recording: &Recording) -> BTreeSet<String> {
-    let tables = recording.tables();
-    let mut detector = (DETECTORS[0].make)();
-    detector.on_all(&recording.events, tables);
-    let racing = detector.take_racing_events();
-    let names = racing.iter().map(|event| match tables.variables[event.variable] {
-        Variable::Field(_, field) | Variable::Static(field) => {
-            tables.text(tables.fields[field].name).into_owned()
-        }
-        Variable::Element(_, index) => format!("[{index}]"),
-        Variable::Named(name) => tables.text(name).into_owned(),
-    });
-    names.collect()
-}
+use support::Program;
+use unsnarl_trace::{Event, Operation, ThreadId};
 
 #[test]
 fn racy_twins_race_and_the_others_do_not() {
@@ -39,7 +22,7 @@ fn racy_twins_race_and_the_others_do_not() {
             "volatileRacy",
             "waitRacy",
         ];
-        assert_eq!(racing(&recording), expected.map(str::to_owned).into(), "{}", jdk.name());
+        assert_eq!(recording.racing(), expected.map(str::to_owned).into(), "{}", jdk.name());
     }
 }
 
@@ -58,7 +41,7 @@ fn only_the_racy_race(program: &str, since: u16, elements: &[&str]) {
         let expected: BTreeSet<_> =
             expected.chain(elements.iter().map(|&it| it.to_owned())).collect();
         assert!(expected.len() > 2, "{fields:?}");
-        assert_eq!(racing(&recording), expected, "{program} on {}", jdk.name());
+        assert_eq!(recording.racing(), expected, "{program} on {}", jdk.name());
     }
 }
 
@@ -74,7 +57,7 @@ fn tasks_are_ordered_by_who_starts_and_joins_them() {
 
 #[test]
 fn atomics_handles_and_updaters_order() {
-    only_the_racy_race("Variables", 17, &["[1]", "[3]"]);
+    only_the_racy_race("Variables", 17, &["int[1]", "int[3]"]);
 }
 
 #[test]
@@ -121,7 +104,7 @@ fn virtual_threads_start_and_are_joined() {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= 21) {
         let recording = Program::compile(&jdk, "Virtual").record(&jdk);
         let name = jdk.name();
-        assert_eq!(racing(&recording), ["earlyRacy".to_owned()].into(), "{name}");
+        assert_eq!(recording.racing(), ["earlyRacy".to_owned()].into(), "{name}");
         let tables = recording.tables();
         let is_virtual = |it| tables.text(tables.threads[it].name).starts_with("virtual ");
         let count = |kind: fn(&Event) -> Option<ThreadId>| {

@@ -64,6 +64,7 @@ pub(crate) enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Check(CheckArguments),
+    Run(RunArguments),
     Analyze(AnalyzeArguments),
     Explain(ExplainArguments),
     Inspect(InspectArguments),
@@ -100,9 +101,85 @@ pub(crate) struct CheckArguments {
     pub(crate) program: ProgramArguments,
 }
 
+/// Run a program and watch it for concurrency bugs
+///
+/// COMMAND is a java with its arguments, or anything that starts JVMs: mvn, a script. Its input, output and
+/// signals are its own; the report goes to standard error, or to the file of --output, when it has ended.
+#[derive(Args, Debug)]
+#[command(after_help = EXIT_STATUS)]
+pub(crate) struct RunArguments {
+    /// The program to run, with its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub(crate) command: Vec<OsString>,
+    /// Run only these detectors, separated by commas [default: all]
+    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
+    pub(crate) detect: Vec<&'static DetectorEntry>,
+    /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    pub(crate) include: Vec<String>,
+    /// Do not watch these classes
+    #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
+    pub(crate) exclude: Vec<String>,
+    /// Do not watch elements of arrays
+    #[arg(long)]
+    pub(crate) no_arrays: bool,
+    /// Keep the trace in DIR, which must not be there yet, for `unsnarl analyze DIR`
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// Only record
+    #[arg(long, requires = "record")]
+    pub(crate) no_analysis: bool,
+    /// Where events wait to be read [default: shared memory if there is enough, else TMPDIR]
+    #[arg(long, value_name = "DIR", conflicts_with = "record")]
+    pub(crate) session_dir: Option<PathBuf>,
+    /// How many megabytes of events may wait to be read, for each JVM, before it is slowed down
+    #[arg(long, value_name = "MB", default_value_t = DEFAULT_BUFFER, value_parser = clap::value_parser!(u32).range(4..))]
+    pub(crate) buffer: u32,
+    /// What the exit status is: what was found, or that of the program
+    #[arg(long, value_enum, default_value_t = ExitCodeOf::Findings, value_name = "WHOSE")]
+    pub(crate) exit_code: ExitCodeOf,
+    /// The least severity of a finding that makes the exit status 1
+    #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
+    pub(crate) fail_on: FailOn,
+    /// In which form
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+}
+
+const DEFAULT_BUFFER: u32 = 512;
+
+impl Default for RunArguments {
+    fn default() -> Self {
+        Self {
+            command: Vec::new(),
+            detect: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            no_arrays: false,
+            record: None,
+            no_analysis: false,
+            session_dir: None,
+            buffer: DEFAULT_BUFFER,
+            exit_code: ExitCodeOf::Findings,
+            fail_on: FailOn::Warning,
+            format: ReportFormat::Text,
+        }
+    }
+}
+
+/// Whose exit status `unsnarl run` has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitCodeOf {
+    /// 1 if there are findings
+    Findings,
+    /// That of the program, 128 and the signal if one killed it
+    Program,
+}
+
 /// Find concurrency bugs in the recorded trace of a run
 ///
-/// TRACE is a file in STD text form or in RapidBin form. Findings say what was observed in the run.
+/// TRACE is a folder that `unsnarl run --record` has made, or a file in STD text form or in RapidBin form.
+/// Findings say what was observed in the run.
 #[derive(Args, Debug)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct AnalyzeArguments {
@@ -137,7 +214,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) program: ProgramArguments,
 }
 
-/// Compile the examples that come with unsnarl and check them
+/// Compile the examples that come with unsnarl, check them, and watch them run
 ///
 /// Needs the javac of a JDK. The exit status is 0 when the demonstration could be given, whatever it
 /// found.

@@ -1,16 +1,20 @@
-//! `unsnarl demo`: compiles the examples that come with the program and checks them.
+//! `unsnarl demo`: compiles the examples that come with the program, checks them, and watches them run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anstyle::Style;
 use anyhow::{Context, bail};
+use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 
 use crate::ExitStatus;
-use crate::args::{CheckArguments, DemoArguments, FailOn, ProgramArguments, ReportFormat};
+use crate::args::{
+    CheckArguments, DemoArguments, FailOn, ProgramArguments, ReportFormat, RunArguments,
+};
 use crate::check;
 use crate::output::Output;
+use crate::run::{self, Streams};
 
 /// A program of `examples/`, in a package of its name.
 struct Example {
@@ -81,7 +85,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
         check::write_text(&report, output)?;
-        writeln!(output.result())?;
+        let (watched, _) = run::watch_program(&example.run(folder, &jdk), Streams::None)?;
+        writeln!(output.result(), "{}\n", observed(&watched))?;
     }
     let out = output.result();
     for example in too_new {
@@ -108,6 +113,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         ),
         ("unsnarl explain data-race".to_owned(), "what the rule means"),
         ("unsnarl check your.jar".to_owned(), "your own program"),
+        ("unsnarl run -- java -jar your.jar".to_owned(), "the same, watched while it runs"),
         ("unsnarl check --library your-library.jar".to_owned(), "a library without a main"),
     ] {
         writeln!(out, "  {command}\n      {purpose}")?;
@@ -118,6 +124,20 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
 impl Example {
     fn classes(&self, folder: &Path) -> PathBuf {
         folder.join(self.name).join("classes")
+    }
+
+    /// The run of this example, as `unsnarl run` would watch it.
+    fn run(&self, folder: &Path, jdk: &Jdk) -> RunArguments {
+        let main = format!("{}.{}", self.name, self.file.trim_end_matches(".java"));
+        RunArguments {
+            command: vec![
+                jdk.home.join("bin/java").into(),
+                "-cp".into(),
+                self.classes(folder).into(),
+                main.into(),
+            ],
+            ..RunArguments::default()
+        }
     }
 
     /// The check of this example, as `unsnarl check` would run it.
@@ -131,6 +151,18 @@ impl Example {
             min_confidence: None,
             format: ReportFormat::Text,
         }
+    }
+}
+
+/// What happened in a real JVM, in a sentence.
+fn observed(report: &Report) -> String {
+    let mut subjects: Vec<String> =
+        report.findings().iter().map(|finding| finding.subject.to_string()).collect();
+    subjects.sort();
+    subjects.dedup();
+    match subjects.is_empty() {
+        true => "Watched while it ran: nothing was observed.".to_owned(),
+        false => format!("Watched while it ran: observed {}.", subjects.join(", ")),
     }
 }
 

@@ -6,11 +6,13 @@ mod analyze;
 mod args;
 mod check;
 mod demo;
+mod dynamic;
 mod explain;
 mod inspect;
 mod near;
 mod output;
 mod progress;
+mod run;
 mod session;
 
 use std::process::ExitCode;
@@ -27,6 +29,8 @@ pub(crate) enum ExitStatus {
     Clean,
     /// It did its job and found defects.
     Findings,
+    /// That of the program that was run.
+    Program(u8),
 }
 
 /// The status of an invocation that could not do its job. Clap's own errors have the same.
@@ -41,7 +45,10 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED));
         }
     };
-    let mut output = match Output::open(&arguments.common) {
+    let is_run = matches!(arguments.command, Command::Run(_));
+    let opened =
+        if is_run { Output::beside(&arguments.common) } else { Output::open(&arguments.common) };
+    let mut output = match opened {
         Ok(output) => output,
         Err(error) => {
             output::say(arguments.common.color, "error", &format!("{error:#}"));
@@ -50,6 +57,7 @@ fn main() -> ExitCode {
     };
     let outcome = match &arguments.command {
         Command::Check(check) => check::run(check, &mut output),
+        Command::Run(run) => run::run(run, &mut output),
         Command::Analyze(analyze) => analyze::run(analyze, &mut output),
         Command::Explain(explain) => explain::run(explain, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
@@ -59,6 +67,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(ExitStatus::Clean) => ExitCode::SUCCESS,
         Ok(ExitStatus::Findings) => ExitCode::from(1),
+        Ok(ExitStatus::Program(code)) => ExitCode::from(code),
         // `unsnarl … | head`: whoever read the output has seen enough.
         Err(_) if output.reader_is_gone() => ExitCode::SUCCESS,
         Err(error) => {

@@ -30,6 +30,18 @@ enum Loudness {
 impl Output {
     /// Opens what the arguments name.
     pub(crate) fn open(arguments: &CommonArguments) -> anyhow::Result<Self> {
+        Self::open_or(arguments, io::stdout())
+    }
+
+    /// The same with standard error, for a command beside a program whose output is not to be touched.
+    pub(crate) fn beside(arguments: &CommonArguments) -> anyhow::Result<Self> {
+        Self::open_or(arguments, io::stderr())
+    }
+
+    fn open_or<S>(arguments: &CommonArguments, stream: S) -> anyhow::Result<Self>
+    where
+        S: Write + anstream::stream::RawStream + 'static,
+    {
         let (writer, automatic): (Box<dyn Write>, bool) = match &arguments.output {
             Some(path) => {
                 let file = File::create(path)
@@ -37,9 +49,8 @@ impl Output {
                 (Box::new(file), false)
             }
             None => {
-                let stdout = io::stdout();
-                let choice = anstream::AutoStream::choice(&stdout);
-                (Box::new(stdout), choice != anstream::ColorChoice::Never)
+                let choice = anstream::AutoStream::choice(&stream);
+                (Box::new(stream), choice != anstream::ColorChoice::Never)
             }
         };
         let coloured = match arguments.color {

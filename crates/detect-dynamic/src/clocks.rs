@@ -12,6 +12,8 @@
 use unsnarl_entity::{EntityId, SecondaryMap, entity_id};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId};
 
+use crate::vector_clock::VectorClock;
+
 entity_id! {
     /// A place in vector clocks.
     pub(crate) struct SlotId("slot");
@@ -49,40 +51,24 @@ impl Epoch {
     fn next(self) -> Self {
         Self(self.0 + 1)
     }
-}
 
-/// For every slot, the time up to which its steps are known. Nothing is known at time 0.
-#[derive(Clone, Debug, Default)]
-struct VectorClock {
-    times: Vec<u64>,
+    /// The one before, of a slot that has one.
+    fn previous(self) -> Self {
+        Self(self.0 - 1)
+    }
 }
 
 impl VectorClock {
     /// Whether a step at this epoch is known.
     #[inline]
     fn knows(&self, epoch: Epoch) -> bool {
-        epoch.time() <= self.times.get(epoch.slot().index()).copied().unwrap_or(0)
+        epoch.time() <= self.time(epoch.slot().index())
     }
 
     /// Takes over one epoch and what comes before it in its slot.
     #[inline]
-    fn add(&mut self, epoch: Epoch) {
-        let index = epoch.slot().index();
-        if index >= self.times.len() {
-            self.times.resize(index + 1, 0);
-        }
-        self.times[index] = self.times[index].max(epoch.time());
-    }
-
-    /// Takes over all that `other` knows.
-    #[inline]
-    fn join(&mut self, other: &Self) {
-        if other.times.len() > self.times.len() {
-            self.times.resize(other.times.len(), 0);
-        }
-        for (own, &others) in self.times.iter_mut().zip(&other.times) {
-            *own = (*own).max(others);
-        }
+    fn add_epoch(&mut self, epoch: Epoch) {
+        self.add(epoch.slot().index(), epoch.time());
     }
 }
 
@@ -104,11 +90,13 @@ pub(crate) struct ThreadClock {
     has_ended: bool,
     /// What it knows of other slots.
     known: VectorClock,
+    /// Whether it may know more than when it last published.
+    has_news: bool,
 }
 
 impl Default for ThreadClock {
     fn default() -> Self {
-        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default() }
+        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default(), has_news: true }
     }
 }
 
@@ -125,18 +113,29 @@ impl ThreadClock {
         epoch.slot() == self.now.slot() || self.known.knows(epoch)
     }
 
-    /// Takes over all that another thread knows.
+    /// Takes over all that another thread knows. Who knows what that thread last published, and it has
+    /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
-        self.known.join(&other.known);
-        self.known.add(other.now);
+        if other.has_news || !self.knows(other.now.previous()) {
+            self.learn(&other.known);
+        }
+        self.known.add_epoch(other.now);
+        self.has_news = true;
+    }
+
+    #[inline]
+    fn learn(&mut self, published: &VectorClock) {
+        self.known.join(published);
+        self.has_news = true;
     }
 
     /// Lets others know all that this thread knows; what it does from now on is later.
     #[inline]
     fn publish(&mut self, to: &mut VectorClock) {
         to.join(&self.known);
-        to.add(self.now);
+        to.add_epoch(self.now);
         self.now = self.now.next();
+        self.has_news = false;
     }
 }
 
@@ -206,16 +205,16 @@ impl Clocks {
         let thread = event.thread;
         match event.operation {
             Operation::Acquire(lock) | Operation::Wake(lock) => {
-                let known = &mut self.threads[thread].known;
-                known.join(&self.locks[lock].exclusive);
-                known.join(&self.locks[lock].shared);
+                let clock = &mut self.threads[thread];
+                clock.learn(&self.locks[lock].exclusive);
+                clock.learn(&self.locks[lock].shared);
             }
             Operation::Release(lock) | Operation::Wait(lock) => {
                 self.of(thread);
                 self.threads[thread].publish(&mut self.locks[lock].exclusive);
             }
             Operation::AcquireShared(lock) => {
-                self.threads[thread].known.join(&self.locks[lock].exclusive);
+                self.threads[thread].learn(&self.locks[lock].exclusive);
             }
             Operation::ReleaseShared(lock) => {
                 self.of(thread);
@@ -226,7 +225,7 @@ impl Clocks {
                 self.threads[thread].publish(&mut self.channels[channel]);
             }
             Operation::Receive(channel) => {
-                self.threads[thread].known.join(&self.channels[channel]);
+                self.threads[thread].learn(&self.channels[channel]);
             }
             Operation::Fork(child) => self.fork(thread, child),
             Operation::Join(child) => self.join(thread, child),
@@ -246,7 +245,8 @@ impl Clocks {
     #[cold]
     fn give_slot(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread];
-        clock.known.add(clock.now);
+        clock.known.add_epoch(clock.now);
+        clock.has_news = true;
         clock.now = self.slots.first_epoch(thread, &clock.known);
         clock.has_ended = false;
     }
@@ -257,7 +257,7 @@ impl Clocks {
         }
         let mut published = VectorClock::default();
         self.of(thread).publish(&mut published);
-        self.threads[child].known.join(&published);
+        self.threads[child].learn(&published);
         self.of(child);
     }
 

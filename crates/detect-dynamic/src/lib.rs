@@ -6,6 +6,7 @@ mod describe;
 mod detector;
 mod happens_before;
 mod locksets;
+mod vector_clock;
 
 pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
 pub use detector::{RacingEvent, kind_of};

@@ -26,6 +26,9 @@ const fn of_calls(name: &'static str, descriptor: &'static str) -> Hook {
 /// Before an access to a field of an object that is not volatile.
 pub(crate) const FIELD_READ: Hook = hook("fieldRead", "(Ljava/lang/Object;I)V");
 pub(crate) const FIELD_WRITE: Hook = hook("fieldWrite", "(Ljava/lang/Object;I)V");
+/// The same for several fields of one object, whose sites have numbers in a row; the last argument is how many.
+pub(crate) const FIELD_READS: Hook = hook("fieldReads", "(Ljava/lang/Object;II)V");
+pub(crate) const FIELD_WRITES: Hook = hook("fieldWrites", "(Ljava/lang/Object;II)V");
 /// Around a read that takes a number, and before a write that takes one.
 pub(crate) const NUMBERED_READ_BEGINS: Hook = hook("numberedReadBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const NUMBERED_READ_ENDS: Hook = hook("numberedReadEnds", "(I)V");
@@ -46,12 +49,17 @@ pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Objec
 pub(crate) const WAIT: Hook = hook("waitOn", "(Ljava/lang/Object;I)V");
 pub(crate) const WAIT_MILLIS: Hook = hook("waitOn", "(Ljava/lang/Object;JI)V");
 pub(crate) const WAIT_NANOS: Hook = hook("waitOn", "(Ljava/lang/Object;JII)V");
+/// After a call that may be one of `Object.clone`, with the original and the copy.
+pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.
 pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
 /// In `java.lang.Thread`.
 pub(crate) const THREAD_STARTS: Hook = hook("threadStarts", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_ENDS: Hook = hook("threadEnds", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_JOINED: Hook = hook("threadJoined", "(Ljava/lang/Thread;)V");
+/// In `java.lang.ProcessImpl`.
+pub(crate) const PROCESS_STARTS: Hook =
+    hook("processStarts", "([Ljava/lang/String;)[Ljava/lang/String;");
 
 /// In [`CALLS`]: whether a call is recorded, by the class of its receiver.
 pub(crate) const CONSIDERS: Hook = of_calls("considers", "(Ljava/lang/Object;I)I");
@@ -79,3 +87,6 @@ pub(crate) const TASK_RETURNS: Hook =
     of_calls("taskReturns", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 /// Where the bytes of a hidden class become a class.
 pub(crate) const HIDDEN_CLASS: Hook = of_calls("hidden", "([B)[B");
+/// In `jdk.internal.reflect.Reflection`.
+pub(crate) const VISIBLE: Hook =
+    hook("visible", "([Ljava/lang/reflect/Field;)[Ljava/lang/reflect/Field;");

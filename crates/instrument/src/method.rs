@@ -1,6 +1,7 @@
 //! The rewriting of one method body.
 
 mod around;
+mod field;
 
 use std::collections::HashMap;
 
@@ -8,17 +9,18 @@ use unsnarl_classfile::edit::{
     ClassEditor, CodeEditor, CodeError, Handler, LabelId, NodeId, PoolEditor,
 };
 use unsnarl_classfile::read::{ClassFile, Member};
-use unsnarl_classfile::{
-    ConstantIndex, FieldType, Instruction, Opcode, ReadError, VerificationType, flags,
-};
+use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, ReadError, VerificationType, flags};
 
+use self::field::field_name;
 use crate::call_probe::CallProbe;
 use crate::hooks::{self, Hook};
-use crate::plan::Events;
+use crate::identity::may_clone;
+use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
 use crate::recorded::{Dispatch, MethodName};
-use crate::rewrite::{Surroundings, declared_volatility, is_captured};
-use crate::site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
+use crate::redundancy::Redundancy;
+use crate::rewrite::Surroundings;
+use crate::site::{Operation, Site, SiteNumber, SiteNumbers};
 
 /// A method while probes are put into it.
 pub(crate) struct MethodRewriter<'c, 'a> {
@@ -30,13 +32,17 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     pub(crate) sites: Vec<Site>,
     /// What is not reported.
     pub(crate) remarks: Vec<String>,
+    /// Whether anything was put in.
+    pub(crate) has_probes: bool,
     events: Events,
+    filters: Filters,
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
     /// The local variables above those of the method are for probes.
     first_local: u16,
     /// The instructions of the file with their lines, in order.
     instructions: Vec<(NodeId, Option<u16>)>,
+    redundancy: Redundancy,
 }
 
 impl<'c, 'a> MethodRewriter<'c, 'a> {
@@ -47,6 +53,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         events: Events,
         numbers: &'c SiteNumbers,
         surroundings: &'c dyn Surroundings,
+        filters: Filters,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
@@ -58,11 +65,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             code,
             sites: Vec::new(),
             remarks: Vec::new(),
+            has_probes: false,
             events,
+            filters,
             numbers,
             surroundings,
             first_local,
             instructions,
+            redundancy: Redundancy::default(),
         })
     }
 
@@ -71,11 +81,22 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let pool = &mut class.pool;
         let instructions = std::mem::take(&mut self.instructions);
         let mut super_call = self.super_call(&instructions, pool);
+        if self.events.fields && self.filters != Filters::NONE {
+            self.redundancy = self.find_redundancy(super_call, pool);
+        }
+        let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
         for &(node, line) in &instructions {
             if super_call == Some(node) {
                 super_call = None;
             }
             let Some(instruction) = self.code.instruction(node).cloned() else { continue };
+            if self.redundancy.unprobed.contains(&node) {
+                continue;
+            }
+            if let Some(others) = self.redundancy.together.remove(&node) {
+                self.together(&instruction, (node, line), &others, &lines, pool)?;
+                continue;
+            }
             self.instruction(node, line, &instruction, super_call.is_some(), pool)?;
         }
         if self.events.synchronization {
@@ -93,7 +114,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 self.task(&instructions, pool)?;
             }
         }
-        if !self.sites.is_empty() {
+        self.has_probes |= !self.sites.is_empty();
+        if self.has_probes {
             self.code.max_stack = self.code.max_stack.saturating_add(EXTRA_STACK);
         }
         Ok(())
@@ -110,12 +132,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         use Opcode::*;
         match *instruction {
             Instruction::Field { opcode, field } => {
-                let Some(member) = pool.member(field) else { return Ok(()) };
-                let field = FieldName {
-                    class: member.class.to_vec(),
-                    name: member.name.to_vec(),
-                    descriptor: member.descriptor.to_vec(),
-                };
+                let Some(field) = field_name(field, pool) else { return Ok(()) };
                 // The only access that the verifier allows to an object that is not initialized.
                 let may_be_uninitialized =
                     this_is_uninitialized && opcode == PutField && field.class == self.class.name();
@@ -138,6 +155,15 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
                 self.monitor_exit(node, line, pool)?;
+            }
+            Instruction::Invoke { opcode: InvokeVirtual | InvokeSpecial, method }
+                if pool.member(method).is_some_and(|member| may_clone(&member)) =>
+            {
+                self.has_probes = true;
+                Probe::before(&mut self.code, pool, node).duplicate();
+                if let Some(next) = self.code.next(node) {
+                    Probe::before(&mut self.code, pool, next).original_and_copy(hooks::CLONED)?;
+                }
             }
             Instruction::Invoke { opcode, method } if self.events.synchronization => {
                 self.call(node, line, opcode, method, pool)?;
@@ -179,52 +205,6 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let Some(probe) = probe else { return Ok(()) };
         probe.insert(&mut self.code, pool, node)?;
         self.code.max_locals = self.code.max_locals.max(probe.locals());
-        Ok(())
-    }
-
-    fn field(
-        &mut self,
-        node: NodeId,
-        line: Option<u16>,
-        opcode: Opcode,
-        field: FieldName,
-        pool: &mut PoolEditor<'_>,
-    ) -> Result<(), CodeError> {
-        let volatility = declared_volatility(self.class, &field)
-            .unwrap_or_else(|| self.surroundings.volatility(&field));
-        let plain = volatility == Volatility::Plain;
-        let wanted = self.events.fields || self.events.synchronization && !plain;
-        let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
-            return Ok(());
-        };
-        if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
-            return Ok(());
-        }
-        let site = self.site(line, Operation::Field(field, volatility));
-        let before = node;
-        match (opcode, plain) {
-            (Opcode::GetField, true) => {
-                Probe::before(&mut self.code, pool, before).top(hooks::FIELD_READ, site)?;
-            }
-            (Opcode::GetField, false) => {
-                let hook = hooks::NUMBERED_READ_BEGINS;
-                Probe::before(&mut self.code, pool, before).top(hook, site)?;
-                self.call_after(node, hooks::NUMBERED_READ_ENDS, site, pool)?;
-            }
-            (Opcode::PutField, plain) => {
-                let hook = if plain { hooks::FIELD_WRITE } else { hooks::NUMBERED_WRITE };
-                Probe::before(&mut self.code, pool, before).below_value(words, hook, site)?;
-            }
-            (Opcode::GetStatic, plain) => {
-                let hook = if plain { hooks::STATIC_READ } else { hooks::NUMBERED_STATIC_READ };
-                self.call_after(node, hook, site, pool)?;
-            }
-            (_, true) => self.call_after(node, hooks::STATIC_WRITE, site, pool)?,
-            (_, false) => {
-                let hook = hooks::NUMBERED_STATIC_WRITE;
-                Probe::before(&mut self.code, pool, before).call(hook, site)?;
-            }
-        }
         Ok(())
     }
 
@@ -370,7 +350,12 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     }
 
     fn site(&mut self, line: Option<u16>, operation: Operation) -> SiteNumber {
-        let number = self.numbers.next();
+        let number = self.numbers.take(1);
+        self.add_site(number, line, operation);
+        number
+    }
+
+    fn add_site(&mut self, number: SiteNumber, line: Option<u16>, operation: Operation) {
         self.sites.push(Site {
             number,
             method: self.class.member_name(self.member).to_vec(),
@@ -378,7 +363,6 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             line,
             operation,
         });
-        number
     }
 }
 

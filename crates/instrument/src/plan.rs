@@ -7,6 +7,8 @@ pub struct Plan {
     exclude: Vec<String>,
     /// The kinds of events.
     pub events: Events,
+    /// What is left out of them.
+    pub filters: Filters,
     /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
     /// threads use.
     pub contents: bool,
@@ -29,6 +31,26 @@ impl Events {
     pub const ALL: Self = Self { fields: true, arrays: true, synchronization: true };
     /// No accesses but those that order threads.
     pub const SYNCHRONIZATION: Self = Self { fields: false, arrays: false, synchronization: true };
+    /// Nothing.
+    pub const NONE: Self = Self { fields: false, arrays: false, synchronization: false };
+}
+
+/// What is left out because it tells nothing new about the order of accesses. Without filters every access is
+/// reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filters {
+    /// A read after a read or write, and a write after a write, of the same variable by the same thread
+    /// that has released nothing in between.
+    pub epoch: bool,
+    /// Final fields of objects, and what a constructor does to `this` before anybody else can know it.
+    pub escape: bool,
+}
+
+impl Filters {
+    /// All of them: races are found all the same, if not at every access that takes part in one.
+    pub const ALL: Self = Self { epoch: true, escape: true };
+    /// None of them.
+    pub const NONE: Self = Self { epoch: false, escape: false };
 }
 
 /// The packages of the JDK, as internal names. They are never rewritten by a plan: hooks use them.
@@ -36,7 +58,13 @@ const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { include: Vec::new(), exclude: Vec::new(), events: Events::ALL, contents: false }
+        Self {
+            include: Vec::new(),
+            exclude: Vec::new(),
+            events: Events::ALL,
+            filters: Filters::ALL,
+            contents: false,
+        }
     }
 }
 
@@ -66,10 +94,17 @@ impl Plan {
     /// Whether a class is watched, by its internal name in modified UTF-8.
     #[must_use]
     pub fn watches(&self, class: &[u8]) -> bool {
-        let of_the_jdk = OF_THE_JDK.iter().any(|package| class.starts_with(package.as_bytes()));
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, class));
-        !of_the_jdk && (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+        !is_of_the_jdk(class)
+            && (self.include.is_empty() || fits(&self.include))
+            && !fits(&self.exclude)
     }
+}
+
+/// Whether a class is never rewritten by a plan, by its internal name.
+#[must_use]
+pub fn is_of_the_jdk(class: &[u8]) -> bool {
+    OF_THE_JDK.iter().any(|package| class.starts_with(package.as_bytes()))
 }
 
 fn internal(pattern: &str) -> String {

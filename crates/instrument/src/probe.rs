@@ -37,6 +37,12 @@ impl<'e, 'a> Probe<'e, 'a> {
         hook: Hook,
         site: SiteNumber,
     ) -> Result<(), PoolError> {
+        self.duplicate_below(words);
+        self.call(hook, site)
+    }
+
+    /// Copies the object below a value of so many words to the top.
+    pub(crate) fn duplicate_below(&mut self, words: usize) -> &mut Self {
         if words == 2 {
             // object W -> W object W -> W object -> object W object
             self.0.plain(Dup2X1).plain(Pop2).plain(DupX2);
@@ -44,7 +50,22 @@ impl<'e, 'a> Probe<'e, 'a> {
             // object value -> object value object value -> object value object
             self.0.plain(Dup2).plain(Pop);
         }
-        self.call(hook, site)
+        self
+    }
+
+    /// Calls a hook for several sites, with the object on the stack.
+    pub(crate) fn call_for_all(
+        &mut self,
+        hook: Hook,
+        first: SiteNumber,
+        count: u32,
+    ) -> Result<(), PoolError> {
+        self.0.int(first.0.cast_signed())?.int(count.cast_signed())?.invoke_static(
+            hook.class,
+            hook.name,
+            hook.descriptor,
+        )?;
+        Ok(())
     }
 
     /// `.., array, index` of a load from an array.
@@ -102,6 +123,12 @@ impl<'e, 'a> Probe<'e, 'a> {
     pub(crate) fn duplicate(&mut self) -> &mut Self {
         self.0.plain(Dup);
         self
+    }
+
+    /// Calls a hook behind a call whose receiver was duplicated: `.., receiver, result` becomes `.., result`.
+    pub(crate) fn original_and_copy(&mut self, hook: Hook) -> Result<(), PoolError> {
+        self.0.plain(DupX1).invoke_static(hook.class, hook.name, hook.descriptor)?;
+        Ok(())
     }
 
     /// Calls a hook with the copy that [`Probe::duplicate`] made.

@@ -5,8 +5,9 @@ use unsnarl_classfile::read::ClassFile;
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
+use crate::identity;
 use crate::method::MethodRewriter;
-use crate::plan::Events;
+use crate::plan::{Events, Filters};
 use crate::recorded::{Dispatch, MethodName, RecordedCall};
 use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
 
@@ -33,6 +34,9 @@ pub enum RewriteError {
     /// The class has no room for what has to be added.
     #[error(transparent)]
     Edit(#[from] EditError),
+    /// A method that clones an object has no room for the one probe that it must have.
+    #[error("a method that calls `clone` is too long")]
+    NoRoomForClone,
 }
 
 /// What is known of the classes around the one that is rewritten.
@@ -76,7 +80,8 @@ impl<F: Fn(&FieldName) -> Volatility> Surroundings for F {
     }
 }
 
-/// Puts the probes that `plan` asks for into a class file. Nothing is returned if there is nothing to report in the class.
+/// Puts the probes that `plan` asks for into a class file, and the field for ids if it is `keeping_ids`. Nothing
+/// is returned if the class stays as it is.
 ///
 /// # Errors
 /// When the bytes are not a class file, or the class has no room for the probes.
@@ -85,16 +90,22 @@ pub fn rewrite(
     plan: &Plan,
     numbers: &SiteNumbers,
     surroundings: &dyn Surroundings,
+    keeping_ids: bool,
 ) -> Result<Option<Rewritten>, RewriteError> {
     let original = ClassFile::read(file)?;
     let mut class = ClassEditor::new(original.clone());
     let mut sites = Vec::new();
     let mut notes = Vec::new();
-    let mut writer = ClassWriter { original: &original, numbers, surroundings };
+    let filters = plan.filters;
+    let mut writer =
+        ClassWriter { original: &original, numbers, surroundings, filters, changed: keeping_ids };
+    if keeping_ids {
+        identity::add_field(&mut class)?;
+    }
     for method in class.methods.keys() {
         writer.method(&mut class, method, plan.events, &mut sites, &mut notes)?;
     }
-    if sites.is_empty() {
+    if !writer.changed {
         return Ok(None);
     }
     Ok(Some(Rewritten { bytes: class.write()?, sites, notes }))
@@ -104,6 +115,8 @@ struct ClassWriter<'c, 'a> {
     original: &'c ClassFile<'a>,
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
+    filters: Filters,
+    changed: bool,
 }
 
 impl ClassWriter<'_, '_> {
@@ -136,20 +149,24 @@ impl ClassWriter<'_, '_> {
                 }
             }
         }
-        if !events.synchronization {
-            return Ok(());
-        }
-        match self.attempt(class, method, Events::SYNCHRONIZATION)? {
-            Attempt::Done(new, remarks) => {
-                remarks.iter().for_each(|remark| note(class, remark));
-                sites.extend(new);
+        if events.synchronization {
+            match self.attempt(class, method, Events::SYNCHRONIZATION)? {
+                Attempt::Done(new, remarks) => {
+                    remarks.iter().for_each(|remark| note(class, remark));
+                    sites.extend(new);
+                    return Ok(());
+                }
+                Attempt::TooLong => {
+                    class.methods[method] = before;
+                    note(class, "too long for any probe, nothing of it is reported");
+                }
             }
-            Attempt::TooLong => {
-                class.methods[method] = before;
-                note(class, "too long for any probe, nothing of it is reported");
-            }
         }
-        Ok(())
+        // Whatever is reported, a copy must not keep the id of its original.
+        match self.attempt(class, method, Events::NONE)? {
+            Attempt::Done(..) => Ok(()),
+            Attempt::TooLong => Err(RewriteError::NoRoomForClone),
+        }
     }
 
     fn attempt(
@@ -170,6 +187,7 @@ impl ClassWriter<'_, '_> {
             events,
             self.numbers,
             self.surroundings,
+            self.filters,
         )?;
         rewriter.run(class).map_err(|error| match error {
             CodeError::Pool(error) => EditError::Pool(error),
@@ -178,8 +196,8 @@ impl ClassWriter<'_, '_> {
                 source,
             },
         })?;
-        let MethodRewriter { code, sites, remarks, .. } = rewriter;
-        if sites.is_empty() {
+        let MethodRewriter { code, sites, remarks, has_probes, .. } = rewriter;
+        if !has_probes {
             return Ok(Attempt::Done(sites, remarks));
         }
         match class.set_code(method, &code) {
@@ -194,9 +212,11 @@ impl ClassWriter<'_, '_> {
         let becomes_uncompiled = length > LONGEST_COMPILED && original_length <= LONGEST_COMPILED;
         let has_accesses = events.fields || events.arrays;
         // A method that was too long before is not compiled anyway, but its accesses may be many.
-        if becomes_uncompiled || has_accesses && length > LONGEST_COMPILED {
+        let too_long = becomes_uncompiled || has_accesses && length > LONGEST_COMPILED;
+        if too_long && events != Events::NONE {
             return Ok(Attempt::TooLong);
         }
+        self.changed = true;
         Ok(Attempt::Done(sites, remarks))
     }
 }
@@ -228,8 +248,7 @@ pub(crate) fn declared_volatility(class: &ClassFile<'_>, field: &FieldName) -> O
         class.member_name(member) == field.name
             && class.member_descriptor(member) == field.descriptor
     })?;
-    let volatile = declared.access & flags::VOLATILE != 0;
-    Some(if volatile { Volatility::Volatile } else { Volatility::Plain })
+    Some(Volatility::of(declared.access))
 }
 
 /// Whether a field is a variable that a lambda expression has captured: final, and set before anybody else can see

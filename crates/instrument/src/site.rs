@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use unsnarl_classfile::flags;
+
 use crate::recorded::{Dispatch, MethodName};
 
 /// The number of a place in the code, unique in a run. Probes pass it to the hooks; 0 is none.
@@ -19,9 +21,10 @@ impl Default for SiteNumbers {
 }
 
 impl SiteNumbers {
-    /// The next number. Two billion sites are more than class files of a JVM can hold, so it never wraps.
-    pub(crate) fn next(&self) -> SiteNumber {
-        SiteNumber(self.0.fetch_add(1, Ordering::Relaxed))
+    /// The first of so many numbers in a row. Two billion sites are more than class files of a JVM can hold, so
+    /// it never wraps.
+    pub(crate) fn take(&self, count: u32) -> SiteNumber {
+        SiteNumber(self.0.fetch_add(count, Ordering::Relaxed))
     }
 }
 
@@ -73,9 +76,25 @@ pub struct FieldName {
 pub enum Volatility {
     /// It is not volatile.
     Plain,
+    /// It is a final field of objects: only constructors write it.
+    Final,
     /// It is volatile.
     Volatile,
     /// Its class was not seen yet. The access takes a number, as if the field were volatile: the reader of
     /// the events knows the class.
     Unknown,
+}
+
+impl Volatility {
+    /// What the flags of a field say.
+    #[must_use]
+    pub fn of(access: u16) -> Self {
+        if access & flags::VOLATILE != 0 {
+            Self::Volatile
+        } else if access & (flags::FINAL | flags::STATIC) == flags::FINAL {
+            Self::Final
+        } else {
+            Self::Plain
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use unsnarl_instrument::{
-    Events, FieldName, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite,
+    Events, FieldName, Filters, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite,
 };
 
 /// Compiles a class `A` and rewrites it; fields of other classes are not known.
@@ -16,7 +16,7 @@ fn rewritten(source: &str, plan: &Plan) -> Rewritten {
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
     let numbers = SiteNumbers::default();
-    rewrite(&bytes, plan, &numbers, &|_: &FieldName| Volatility::Unknown).unwrap().unwrap()
+    rewrite(&bytes, plan, &numbers, &|_: &FieldName| Volatility::Unknown, false).unwrap().unwrap()
 }
 
 fn fields(class: &Rewritten, method: &str) -> Vec<(String, Volatility)> {
@@ -37,7 +37,9 @@ fn a_method_that_becomes_too_long_keeps_its_monitors_only() {
     let source = format!(
         "class A {{ int x; synchronized void long_() {{ {long} }} void short_() {{ x++; }} }}"
     );
-    let class = rewritten(&source, &Plan::default());
+    let mut plan = Plan::default();
+    plan.filters = Filters::NONE;
+    let class = rewritten(&source, &plan);
     assert_eq!(fields(&class, "long_"), []);
     assert_eq!(fields(&class, "short_").len(), 2);
     let monitors = class.sites.iter().filter(|site| site.method == b"long_");
@@ -55,9 +57,8 @@ fn what_a_constructor_stores_before_super_is_left_alone() {
     std::fs::write(&file, source).unwrap();
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
     let bytes = std::fs::read(folder.path().join("A$Inner.class")).unwrap();
-    let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &|_: &FieldName| {
-        Volatility::Unknown
-    });
+    let unknown = |_: &FieldName| Volatility::Unknown;
+    let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &unknown, false);
     let class = class.unwrap().unwrap();
     assert_eq!(fields(&class, "<init>"), [("own".to_owned(), Volatility::Plain)]);
 }
@@ -103,8 +104,13 @@ fn damaged_classes_do_no_harm() {
             let mut damaged = bytes.clone();
             damaged[place] = value;
             let numbers = SiteNumbers::default();
-            let result =
-                rewrite(&damaged, &Plan::default(), &numbers, &|_: &FieldName| Volatility::Unknown);
+            let result = rewrite(
+                &damaged,
+                &Plan::default(),
+                &numbers,
+                &|_: &FieldName| Volatility::Unknown,
+                false,
+            );
             changed += usize::from(matches!(result, Ok(Some(_))));
         }
     }

@@ -51,11 +51,13 @@ pub enum TraceError {
     },
 }
 
-/// What was skipped in a trace: all of it counted, the first few told.
+/// What was skipped in a trace, and what was not recorded: all of it counted, the first few told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     first: Vec<Problem>,
     count: u64,
+    lost: Vec<String>,
+    lost_count: u64,
 }
 
 impl Problems {
@@ -68,6 +70,26 @@ impl Problems {
         if self.first.len() < Self::MOST_TOLD {
             self.first.push(problem());
         }
+    }
+
+    /// Takes in what whoever recorded the trace says is missing.
+    pub fn add_lost(&mut self, what: &str) {
+        self.lost_count += 1;
+        if self.lost.len() < Self::MOST_TOLD {
+            self.lost.push(what.to_owned());
+        }
+    }
+
+    /// The first things that were not recorded.
+    #[must_use]
+    pub fn lost(&self) -> &[String] {
+        &self.lost
+    }
+
+    /// How many things were not recorded.
+    #[must_use]
+    pub fn lost_count(&self) -> u64 {
+        self.lost_count
     }
 
     /// The first problems.

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use unsnarl_trace::session::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK, Kind};
-use unsnarl_trace::session::{Files, Session};
+use unsnarl_trace::session::{ChunkPlace, Files, Session};
 use unsnarl_trace::{Channel, Event, Lock, Operation, Source, Tables};
 
 /// The sites of the tests, by their numbers.
@@ -107,12 +107,20 @@ impl Recorded {
     }
 
     fn files(&self) -> Files {
-        let mut arena = ARENA_MARK.to_vec();
+        let (mut arena, mut chunks) = (ARENA_MARK.to_vec(), Vec::new());
         for (thread, events) in self.threads.iter().enumerate() {
             let objects = (1..=CLASSES.len() as u64)
                 .flat_map(|place| [u64::from(Kind::Object.number()), 10 * place, OF_CLASS + place]);
             let words: Vec<u64> = objects.chain(events.iter().copied()).collect();
             let size = (CHUNK_HEADER + 8 * words.len() + 8) as u64;
+            let place = ChunkPlace {
+                arena: 0,
+                offset: arena.len() as u32,
+                size: size as u32,
+                thread: thread as u64 + 1,
+                sequence: 0,
+            };
+            chunks.extend(place.to_bytes());
             let head = [size << 32 | u64::from(CHUNK_MARK), thread as u64 + 1, 0];
             let all = head.into_iter().chain(words).chain([0]);
             arena.extend(all.flat_map(u64::to_le_bytes));
@@ -129,7 +137,8 @@ impl Recorded {
         names +=
             &format!("class\t{EXECUTION_EXCEPTION}\tjava.util.concurrent.ExecutionException\n");
         Files {
-            arenas: vec![("arena-0000".into(), arena)],
+            arenas: vec![arena],
+            chunks,
             sites: sites.into(),
             classes: ABOVE.into(),
             names: names.into(),
@@ -139,7 +148,7 @@ impl Recorded {
 
     /// Every event as thread, operation and the number of the object.
     fn lines(&self) -> Vec<String> {
-        let mut session = Session::new(&self.files());
+        let mut session = Session::new(self.files());
         let mut events = Vec::new();
         session.next_batch(&mut events).unwrap();
         assert_eq!(session.problems().count(), 0, "{:?}", session.problems());
@@ -291,7 +300,7 @@ proptest! {
                 _ => it.numbered(thread, kind, site, id(second)),
             }
         }
-        let mut session = Session::new(&it.files());
+        let mut session = Session::new(it.files());
         let mut events = Vec::new();
         session.next_batch(&mut events).unwrap();
         for event in &events {

@@ -108,7 +108,7 @@ public final class UnsnarlCalls {
         }
         UnsnarlThread thread = UnsnarlHooks.current();
         long id = receiver == null ? 0 : identify(thread, receiver);
-        UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
+        UnsnarlHooks.release(thread, UnsnarlHooks.CALL_BEGINS, site, id);
         if (++thread.calls == 0) {
             thread.calls = 1;
         }
@@ -142,13 +142,13 @@ public final class UnsnarlCalls {
         if (call != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             long type = UnsnarlHooks.identify(thread, failure.getClass());
-            UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_FAILS, call, type);
+            UnsnarlHooks.release(thread, UnsnarlHooks.CALL_FAILS, call, type);
         }
     }
 
     private static void end(int call, long outcome) {
         if (call != 0) {
-            UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
+            UnsnarlHooks.release(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
         }
     }
 
@@ -166,24 +166,20 @@ public final class UnsnarlCalls {
     /** A task ends with a result, which others may wait for. */
     @Hidden
     public static void taskReturns(Object result, Object task, int site) {
-        UnsnarlEntry entry = entry(task);
-        if (entry != null) {
+        long id = UnsnarlHooks.known(task);
+        if (id != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             if (result != null) {
                 operand(thread, result, RETURNED);
             }
-            UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, entry.id);
+            UnsnarlHooks.release(thread, UnsnarlHooks.TASK_ENDS, site, id);
         }
     }
 
-    private static UnsnarlEntry entry(Object task) {
-        return UnsnarlIdentity.find(task, System.identityHashCode(task));
-    }
-
     private static void task(int kind, Object task, int site) {
-        UnsnarlEntry entry = entry(task);
-        if (entry != null) {
-            UnsnarlHooks.numbered(UnsnarlHooks.current(), kind, site, entry.id);
+        long id = UnsnarlHooks.known(task);
+        if (id != 0) {
+            UnsnarlHooks.release(UnsnarlHooks.current(), kind, site, id);
         }
     }
 

@@ -1,8 +1,11 @@
 package java.lang;
 
 import java.lang.reflect.Array;
+import java.lang.reflect.Field;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
@@ -34,6 +37,7 @@ public final class UnsnarlHooks {
     private static final int THREAD_JOIN = 18;
     private static final int CLASS_INITIALIZED = 19;
     private static final int OBJECT = 20;
+    static final int GOES_ON = 21;
     static final int CALL_OPERAND = 30;
     static final int CALL_BEGINS = 31;
     static final int CALL_ENDS = 32;
@@ -42,9 +46,17 @@ public final class UnsnarlHooks {
     static final int THREAD_OBJECT = 35;
     static final int CALL_FAILS = 36;
 
+    private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     /** Where the field that the agent injected into Thread lies. */
-    private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, "unsnarlState");
+    private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
+
+    private static final boolean FILTERS = UnsnarlNative.filters();
+    /** Elements of an array that share an entry of the filter, as a power of two. */
+    private static final int STRIPE = 3;
+    /** Elements behind so many are not filtered. */
+    private static final int FILTERED_LENGTH = 1 << STRIPE + 16 + 8;
+    private static final long STRIPE_TAG = 0xFF0000;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     private static final AtomicLong NEXT_THREAD = new AtomicLong(1);
@@ -55,78 +67,180 @@ public final class UnsnarlHooks {
     static void prepare() {
         UnsnarlIdentity.prepare();
         UnsnarlCalls.prepare();
+        UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
 
     @Hidden
+    @ForceInline
     public static void fieldRead(Object object, int site) {
         if (object != null) {
-            access(FIELD_READ, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                access(thread, FIELD_READ, object, site, 1);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
+    public static void fieldReads(Object object, int site, int count) {
+        if (object != null) {
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                access(thread, FIELD_READ, object, site, count);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
     public static void fieldWrite(Object object, int site) {
         if (object != null) {
-            access(FIELD_WRITE, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                access(thread, FIELD_WRITE, object, site, 1);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
+    public static void fieldWrites(Object object, int site, int count) {
+        if (object != null) {
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                access(thread, FIELD_WRITE, object, site, count);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
     public static void numberedReadBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
+                readBegins(thread, object, site);
+            }
+        }
+    }
+
+    @DontInline
+    private static void readBegins(UnsnarlThread thread, Object object, int site) {
+        if (isNumbered(site, object)) {
             thread.push(site, identify(thread, object));
+        } else {
+            access(thread, FIELD_READ, object, site, 1);
         }
     }
 
     @Hidden
+    @ForceInline
     public static void numberedReadEnds(int site) {
-        UnsnarlThread thread = current();
-        long object = thread.pop(site);
-        if (object != 0) {
-            numbered(thread, NUMBERED_READ, site, object);
+        long cell = UnsnarlSites.cell(site);
+        if (cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0) {
+            UnsnarlThread thread = current();
+            long object = thread.pop(site);
+            if (object != 0) {
+                numbered(thread, NUMBERED_READ, site, object);
+            }
         }
     }
 
     @Hidden
+    @ForceInline
     public static void numberedWrite(Object object, int site) {
         if (object != null) {
-            numbered(NUMBERED_WRITE, object, site);
+            UnsnarlThread thread = current();
+            if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
+                write(thread, object, site);
+            }
+        }
+    }
+
+    @DontInline
+    private static void write(UnsnarlThread thread, Object object, int site) {
+        if (isNumbered(site, object)) {
+            release(thread, NUMBERED_WRITE, site, identify(thread, object));
+        } else {
+            access(thread, FIELD_WRITE, object, site, 1);
         }
     }
 
     @Hidden
+    @ForceInline
     public static void staticRead(int site) {
-        access(STATIC_READ, site);
+        UnsnarlThread thread = current();
+        if (!isRedundant(thread, site)) {
+            access(thread, STATIC_READ, site);
+        }
     }
 
     @Hidden
+    @ForceInline
     public static void staticWrite(int site) {
-        access(STATIC_WRITE, site);
+        UnsnarlThread thread = current();
+        if (!isRedundant(thread, site)) {
+            access(thread, STATIC_WRITE, site);
+        }
     }
 
     @Hidden
     public static void numberedStaticRead(int site) {
-        numbered(current(), NUMBERED_STATIC_READ, site);
-    }
-
-    @Hidden
-    public static void numberedStaticWrite(int site) {
-        numbered(current(), NUMBERED_STATIC_WRITE, site);
-    }
-
-    @Hidden
-    public static void arrayRead(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
-            element(ARRAY_READ, array, index, site);
+        UnsnarlThread thread = current();
+        if (isNumbered(site, null)) {
+            numbered(thread, NUMBERED_STATIC_READ, site);
+        } else if (!isRedundant(thread, site)) {
+            access(thread, STATIC_READ, site);
         }
     }
 
     @Hidden
+    public static void numberedStaticWrite(int site) {
+        UnsnarlThread thread = current();
+        if (isNumbered(site, null)) {
+            numbered(thread, NUMBERED_STATIC_WRITE, site);
+            thread.nextEpoch();
+        } else if (!isRedundant(thread, site)) {
+            access(thread, STATIC_WRITE, site);
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void arrayRead(Object array, int index, int site) {
+        if (array != null && index >= 0 && index < Array.getLength(array)) {
+            UnsnarlThread thread = current();
+            if (!thread.range(site).goesOn(array, index, site)) {
+                element(thread, ARRAY_READ, array, index, site);
+            }
+        }
+    }
+
+    @Hidden
+    @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
         if (array != null && index >= 0 && index < Array.getLength(array)) {
-            element(ARRAY_WRITE, array, index, site);
+            UnsnarlThread thread = current();
+            if (!thread.range(site).goesOn(array, index, site)) {
+                element(thread, ARRAY_WRITE, array, index, site);
+            }
+        }
+    }
+
+    /** Called where a method may be {@code Object.clone}: a copy of an object must not have its id. */
+    @Hidden
+    public static void cloned(Object original, Object copy) {
+        if (original == copy || copy == null || original.getClass() != copy.getClass()) {
+            return;
+        }
+        long offset = UnsnarlSites.offset(copy.getClass());
+        if (offset != 0) {
+            long id = UNSAFE.getLong(copy, offset);
+            if (id != 0 && id == UNSAFE.getLong(original, offset)) {
+                UNSAFE.putLong(copy, offset, 0);
+            }
         }
     }
 
@@ -138,7 +252,8 @@ public final class UnsnarlHooks {
     @Hidden
     public static void monitorLeaves(Object object, int site) {
         if (object != null) {
-            numbered(MONITOR_EXIT, object, site);
+            UnsnarlThread thread = current();
+            release(thread, MONITOR_EXIT, site, identify(thread, object));
         }
     }
 
@@ -187,25 +302,31 @@ public final class UnsnarlHooks {
         if (object == null || !Thread.holdsLock(object)) {
             return false;
         }
-        numbered(WAIT, object, site);
+        UnsnarlThread thread = current();
+        release(thread, WAIT, site, identify(thread, object));
         return true;
     }
 
     @Hidden
     public static void classInitialized(int site) {
-        numbered(current(), CLASS_INITIALIZED, site);
+        UnsnarlThread thread = current();
+        numbered(thread, CLASS_INITIALIZED, site);
+        thread.nextEpoch();
     }
 
     /** Called in Thread when it is about to start. */
     @Hidden
     public static void threadStarts(Thread thread) {
-        numbered(current(), THREAD_START, 0, state(thread).id);
+        release(current(), THREAD_START, 0, state(thread).id);
     }
 
     /** Called in Thread by the thread itself, behind all that it runs. */
     @Hidden
     public static void threadEnds(Thread thread) {
-        numbered(current(), THREAD_END, 0);
+        UnsnarlThread ending = current();
+        numbered(ending, THREAD_END, 0);
+        ending.nextEpoch();
+        ending.leaveChunk();
     }
 
     /** Called in Thread when a join returns, which it does as well when the time is over. */
@@ -215,6 +336,45 @@ public final class UnsnarlHooks {
         if (joined != null && !thread.isAlive()) {
             numbered(current(), THREAD_JOIN, 0, joined.id);
         }
+    }
+
+    /** Called in ProcessImpl: the command that is started instead, which is the same unless it is a JVM. */
+    @Hidden
+    public static String[] processStarts(String[] command) {
+        if (command == null) {
+            return null;
+        }
+        for (String part : command) {
+            if (part == null || part.indexOf('\0') >= 0) {
+                return command;
+            }
+        }
+        String changed = UnsnarlNative.command(String.join("\0", command));
+        return changed == null ? command : changed.split("\0", -1);
+    }
+
+    /** Called where a class is asked for its fields: those that the agent injected are not among them. */
+    @Hidden
+    public static Field[] visible(Field[] fields) {
+        int count = 0;
+        for (Field field : fields) {
+            count += isInjected(field) ? 0 : 1;
+        }
+        if (count == fields.length) {
+            return fields;
+        }
+        Field[] visible = new Field[count];
+        count = 0;
+        for (Field field : fields) {
+            if (!isInjected(field)) {
+                visible[count++] = field;
+            }
+        }
+        return visible;
+    }
+
+    private static boolean isInjected(Field field) {
+        return field.isSynthetic() && (field.getName().equals(UnsnarlOffsets.ID_FIELD) || field.getName().equals(STATE_FIELD));
     }
 
     static UnsnarlThread current() {
@@ -235,33 +395,122 @@ public final class UnsnarlHooks {
         return state;
     }
 
-    private static void access(int kind, int site) {
-        UnsnarlThread thread = current();
+    /** Whether an access to a field that takes a number if it is volatile has to take one. */
+    private static boolean isNumbered(int site, Object object) {
+        long cell = UnsnarlSites.resolved(site, 1, object);
+        return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
+    }
+
+    /** Whether an access to a field need not be recorded, as far as can be seen fast. */
+    @ForceInline
+    private static boolean isRedundant(UnsnarlThread thread, Object object, int site, int kind) {
+        long cell = UnsnarlSites.cell(site);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return true;
+        }
+        long offset = UnsnarlSites.offset(cell);
+        return (cell & UnsnarlSites.GROUPED) != 0 && offset != 0
+                && thread.has(key(cell, UNSAFE.getLong(object, offset)), 0, 0, kind * UnsnarlSites.bits(cell));
+    }
+
+    private static long key(long cell, long id) {
+        return id << 16 | UnsnarlSites.group(cell);
+    }
+
+    /** The filter knows static fields by the places that access them. */
+    @ForceInline
+    private static boolean isRedundant(UnsnarlThread thread, int site) {
+        return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+    }
+
+    @DontInline
+    private static void access(UnsnarlThread thread, int kind, int site) {
+        long cell = UnsnarlSites.resolved(site, 1, null);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return;
+        }
+        if (FILTERS) {
+            thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+        }
         long place = thread.reserve(8);
         if (place != 0) {
             thread.finish(place, 8, kind, site);
         }
     }
 
-    private static void access(int kind, Object object, int site) {
-        UnsnarlThread thread = current();
-        long id = identify(thread, object);
-        long place = thread.reserve(16);
-        if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
-            thread.finish(place, 16, kind, site);
+    @DontInline
+    private static void access(UnsnarlThread thread, int kind, Object object, int site, int count) {
+        long cell = UnsnarlSites.resolved(site, count, object);
+        if ((cell & UnsnarlSites.SKIPPED) != 0) {
+            return;
+        }
+        long offset = UnsnarlSites.offset(cell);
+        long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
+        if ((cell & UnsnarlSites.GROUPED) != 0) {
+            long key = key(cell, id);
+            int asked = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
+            long bits = UnsnarlSites.bits(cell);
+            if (thread.has(key, 0, 0, asked * bits)) {
+                return;
+            }
+            // A read behind a write is redundant as well.
+            thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
+        }
+        for (int each = site; each < site + count; each++) {
+            long place = thread.reserve(16);
+            if (place != 0) {
+                UNSAFE.putLong(place + 8, id);
+                thread.finish(place, 16, kind, each);
+            }
         }
     }
 
-    private static void element(int kind, Object array, int index, int site) {
-        UnsnarlThread thread = current();
-        long id = identify(thread, array);
+    @DontInline
+    private static void element(UnsnarlThread thread, int kind, Object array, int index, int site) {
+        UnsnarlRange range = thread.range(site);
+        UnsnarlEntry entry = range.array();
+        if (!entry.refersTo(array)) {
+            entry = entry(thread, array);
+        }
+        if (FILTERS) {
+            if (range.contains(entry, index, site)
+                    || isKnown(thread, kind, entry.id, index)
+                    || range.goesOnSecond(entry, index, site)) {
+                return;
+            }
+        }
         long place = thread.reserve(24);
         if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
+            UNSAFE.putLong(place + 8, entry.id);
             UNSAFE.putLong(place + 16, index);
             thread.finish(place, 24, kind, site);
+            if (FILTERS) {
+                thread.beginRange(entry, index, site, place + 16);
+            }
         }
+    }
+
+    /** Whether the thread has accessed the element in this epoch; from now on it has. */
+    private static boolean isKnown(UnsnarlThread thread, int kind, long array, int index) {
+        if (index >= FILTERED_LENGTH) {
+            return false;
+        }
+        long key = array << 16 | index >>> STRIPE & 0xFFFF;
+        long tag = (long) (index >>> STRIPE + 16) << 16;
+        int place = 2 * (index & (1 << STRIPE) - 1);
+        int asked = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
+        if (thread.has(key, tag, STRIPE_TAG, (long) asked << place)) {
+            return true;
+        }
+        // A read behind a write is redundant as well.
+        thread.set(key, tag, STRIPE_TAG, (long) (asked | UnsnarlThread.READ) << place);
+        return false;
+    }
+
+    /** Records what lets other threads see what this one has done. */
+    static void release(UnsnarlThread thread, int kind, int site, long subject) {
+        numbered(thread, kind, site, subject);
+        thread.nextEpoch();
     }
 
     private static void numbered(int kind, Object object, int site) {
@@ -270,6 +519,7 @@ public final class UnsnarlHooks {
     }
 
     static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
+        thread.endRanges();
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -279,6 +529,7 @@ public final class UnsnarlHooks {
     }
 
     static void numbered(UnsnarlThread thread, int kind, int site) {
+        thread.endRanges();
         long place = thread.reserve(16);
         if (place != 0) {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
@@ -286,12 +537,40 @@ public final class UnsnarlHooks {
         }
     }
 
-    /** The id of an object. With a new one, its class is told first. */
     static long identify(UnsnarlThread thread, Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        return offset != 0 ? kept(thread, object, offset) : entry(thread, object).id;
+    }
+
+    /** The id of an object that has one already; else 0. */
+    static long known(Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset != 0) {
+            return UNSAFE.getLong(object, offset);
+        }
+        UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
+        return entry == null ? 0 : entry.id;
+    }
+
+    /** The id of an object that keeps it itself. */
+    private static long kept(UnsnarlThread thread, Object object, long offset) {
+        long id = UNSAFE.getLong(object, offset);
+        if (id == 0) {
+            id = thread.newId();
+            if (!UNSAFE.compareAndSetLong(object, offset, 0, id)) {
+                return UNSAFE.getLong(object, offset);
+            }
+            tellClass(thread, id, object);
+        }
+        return id;
+    }
+
+    /** The entry of an object that does not keep its id. */
+    private static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
         int hash = System.identityHashCode(object);
         UnsnarlEntry entry = thread.cached(hash);
         if (entry != null && entry.refersTo(object)) {
-            return entry.id;
+            return entry;
         }
         entry = UnsnarlIdentity.find(object, hash);
         if (entry == null) {
@@ -299,16 +578,20 @@ public final class UnsnarlHooks {
             if (object instanceof Class<?> type) {
                 UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
             } else {
-                long type = identify(thread, object.getClass());
-                long place = thread.reserve(24);
-                if (place != 0) {
-                    UNSAFE.putLong(place + 8, entry.id);
-                    UNSAFE.putLong(place + 16, type);
-                    thread.finish(place, 24, OBJECT, 0);
-                }
+                tellClass(thread, entry.id, object);
             }
         }
         thread.cache(hash, entry);
-        return entry.id;
+        return entry;
+    }
+
+    private static void tellClass(UnsnarlThread thread, long id, Object object) {
+        long type = entry(thread, object.getClass()).id;
+        long place = thread.reserve(24);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, id);
+            UNSAFE.putLong(place + 16, type);
+            thread.finish(place, 24, OBJECT, 0);
+        }
     }
 }

@@ -1,8 +1,11 @@
 package java.lang;
 
+import java.util.concurrent.atomic.AtomicLong;
+
 /**
- * Ids of objects: 64 bits, unique in a run, never an identity hash. A table of weak references in
- * stripes with a lock each. Entries of dead objects go when their stripe grows.
+ * Ids of objects: 48 bits, unique in a run, never an identity hash. Instances of watched classes keep
+ * theirs, which are odd, in a field; all others have even ones, in a table of weak references in stripes
+ * with a lock each. Entries of dead objects go when their stripe grows.
  */
 final class UnsnarlIdentity {
     private static final int STRIPES = 64;
@@ -13,6 +16,8 @@ final class UnsnarlIdentity {
             ALL[stripe] = new UnsnarlIdentity(stripe);
         }
     }
+
+    private static final AtomicLong KEPT = new AtomicLong(1);
 
     private final int stripe;
     private UnsnarlEntry[] buckets = new UnsnarlEntry[16];
@@ -27,6 +32,16 @@ final class UnsnarlIdentity {
     static void prepare() {
         Object object = new Object();
         findOrAdd(object, System.identityHashCode(object));
+    }
+
+    /** Reserves so many ids for objects that keep them, and returns the end of the row. */
+    static long reserve(long count) {
+        return KEPT.addAndGet(count);
+    }
+
+    /** The id with a number of a reserved row. */
+    static long kept(long number) {
+        return number << 1 | 1;
     }
 
     /** The entry of an object, if it has one. */
@@ -59,7 +74,7 @@ final class UnsnarlIdentity {
         if (size >= buckets.length) {
             rehash();
         }
-        long id = (++given * STRIPES) + stripe;
+        long id = (++given * STRIPES + stripe) << 1;
         int bucket = bucket(hash);
         UnsnarlEntry entry = new UnsnarlEntry(object, id, hash, buckets[bucket]);
         buckets[bucket] = entry;

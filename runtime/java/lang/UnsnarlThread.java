@@ -2,13 +2,45 @@ package java.lang;
 
 import java.util.Arrays;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 
-/** What the runtime keeps for a thread. Only the thread itself changes it. */
+/**
+ * What the runtime keeps for a thread. Only the thread itself changes it.
+ *
+ * <p>The filter knows which variables the thread has accessed since its last release: its <em>epoch</em>.
+ * A read after a read or write of the same epoch, and a write after a write, are redundant for
+ * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch). The seed of the design keeps
+ * this in a word of the object; a table of the thread's own makes readers of shared objects not write to
+ * them, is right for clones, and holds for arrays too. What is pushed out of it is recorded once more.
+ */
 final class UnsnarlThread {
+    static final int READ = 1;
+    static final int WRITE = 2;
+
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
     private static final int CACHE = 256;
+    /** Behind the last event of a chunk. */
+    private static final long END_OF_CHUNK = 255;
+    private static final int RANGES = 64;
+    private static final long IDS = 256;
+
+    /** The upper bits of the second word of an entry in the filter are its epoch. */
+    private static final int EPOCH = 24;
+    private static final long EPOCH_MASK = -1L << EPOCH;
+    private static final int SMALLEST_FILTER = 64;
+    private static final int LARGEST_FILTER = 16384;
+    private static final long[] NO_FILTER = new long[2];
+    /** Where the first element of an array of longs lies: Unsafe tells it by an int or a long, as the release may be. */
+    private static final long LONGS = findFirst(new long[] {0x756E736E61726CL});
+    private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
+    private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
+
+    static {
+        Arrays.fill(NO_RANGES, NO_RANGE);
+    }
 
     /** Unique in a run. */
     final long id;
@@ -23,13 +55,33 @@ final class UnsnarlThread {
     int calls;
     private boolean off;
 
+    /** Pairs of a key and the epoch with bits of accesses. */
+    private long[] filter = NO_FILTER;
+    private int filterMask;
+    /** How many entries of the current epoch had to give way: too many, and the filter grows. */
+    private int pushedOut = 1;
+    private long epoch = 1L << EPOCH;
+
     private final Thread thread;
     private UnsnarlEntry[] cache;
+    private UnsnarlRange[] ranges = NO_RANGES;
+    /** The ranges that were begun since the thread's last synchronization, a bit each. */
+    private long growing;
+    private long nextId;
+    private long lastId;
 
     /** Reads that have begun and not ended: a read may load classes, and so run other code. */
     private int[] pendingSites;
     private long[] pendingObjects;
     private int pending;
+
+    private static long findFirst(long[] array) {
+        long place = 8;
+        while (UNSAFE.getLong(array, place) != array[0]) {
+            place += 8;
+        }
+        return place;
+    }
 
     UnsnarlThread(Thread thread, long id) {
         this.thread = thread;
@@ -42,10 +94,12 @@ final class UnsnarlThread {
         return place + bytes <= limit ? place : refill(bytes);
     }
 
+    @DontInline
     private long refill(int bytes) {
         if (off) {
             return 0;
         }
+        leaveChunk();
         int size = nextSize;
         long chunk = UnsnarlNative.chunk(id, chunks, size);
         if (chunk == 0) {
@@ -55,8 +109,11 @@ final class UnsnarlThread {
         chunks++;
         nextSize = Math.min(2 * size, LARGEST_CHUNK);
         position = chunk;
-        limit = chunk + size - UnsnarlNative.CHUNK_HEADER;
-        if (!begun) {
+        limit = chunk + UnsnarlNative.room(chunk);
+        if (begun) {
+            // So that whoever reads needs to keep no more than a chunk of a thread.
+            UnsnarlHooks.numbered(this, UnsnarlHooks.GOES_ON, 0);
+        } else {
             begun = true;
             UnsnarlNative.describe(UnsnarlNative.THREAD, id, thread.getName());
             UnsnarlHooks.numbered(this, UnsnarlHooks.THREAD_BEGIN, 0);
@@ -64,10 +121,77 @@ final class UnsnarlThread {
         return reserve(bytes);
     }
 
+    /** Says that nothing more goes into the chunk, so that it can be used again. */
+    void leaveChunk() {
+        if (position < limit) {
+            UNSAFE.putLongRelease(null, position, END_OF_CHUNK);
+        }
+        position = 0;
+        limit = 0;
+    }
+
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */
     void finish(long place, int bytes, int kind, int site) {
         UNSAFE.putLongRelease(null, place, (long) site << 8 | kind);
         position = place + bytes;
+    }
+
+    /** Called whenever the thread releases something: other threads may see what it has done. */
+    void nextEpoch() {
+        epoch += 1L << EPOCH;
+        if (epoch == 0) {
+            Arrays.fill(filter, 0);
+            epoch = 1L << EPOCH;
+        }
+    }
+
+    /**
+     * Whether all of {@code bits} were set for the key in this epoch. {@code tag} belongs to the key and
+     * lies within {@code tagMask}, below the epoch and above the bits.
+     */
+    @ForceInline
+    boolean has(long key, long tag, long tagMask, long bits) {
+        long[] filter = this.filter;
+        long place = place(key);
+        long otherKey = UNSAFE.getLong(filter, place) ^ key;
+        long missing = (UNSAFE.getLong(filter, place + 8) ^ (epoch | tag | bits)) & (EPOCH_MASK | tagMask | bits);
+        return (otherKey | missing) == 0;
+    }
+
+    /** Sets bits of a key. */
+    void set(long key, long tag, long tagMask, long bits) {
+        if (pushedOut > filterMask / 8 && filterMask < LARGEST_FILTER - 1) {
+            int entries = Math.max(SMALLEST_FILTER, 4 * (filterMask + 1));
+            filter = new long[2 * entries];
+            filterMask = entries - 1;
+            pushedOut = 0;
+        }
+        long place = place(key);
+        long known = UNSAFE.getLong(filter, place + 8);
+        boolean current = (known & EPOCH_MASK) == epoch;
+        if (current && UNSAFE.getLong(filter, place) == key && (known & tagMask) == tag) {
+            UNSAFE.putLong(filter, place + 8, known | bits);
+            return;
+        }
+        if (current) {
+            pushedOut++;
+        }
+        UNSAFE.putLong(filter, place, key);
+        UNSAFE.putLong(filter, place + 8, epoch | tag | bits);
+    }
+
+    @ForceInline
+    private long place(long key) {
+        return LONGS + ((key * 0x9E3779B97F4A7C15L >>> 40 & filterMask) << 4);
+    }
+
+    /** An id for an object that keeps it itself. */
+    long newId() {
+        if (nextId == lastId) {
+            lastId = UnsnarlIdentity.reserve(IDS);
+            nextId = lastId - IDS;
+        }
+        return UnsnarlIdentity.kept(nextId++);
     }
 
     UnsnarlEntry cached(int hash) {
@@ -79,6 +203,32 @@ final class UnsnarlThread {
             cache = new UnsnarlEntry[CACHE];
         }
         cache[hash & CACHE - 1] = entry;
+    }
+
+    /** What was last accessed at a site in an array, or at another site. */
+    UnsnarlRange range(int site) {
+        return ranges[site & RANGES - 1];
+    }
+
+    /** The access of an event that was just written is the first of a range. */
+    void beginRange(UnsnarlEntry array, int index, int site, long place) {
+        if (ranges == NO_RANGES) {
+            ranges = NO_RANGES.clone();
+        }
+        int slot = site & RANGES - 1;
+        if (ranges[slot] == NO_RANGE) {
+            ranges[slot] = new UnsnarlRange();
+        }
+        ranges[slot].begin(array, index, site, place);
+        growing |= 1L << slot;
+    }
+
+    /** Called whenever the thread synchronizes: what it does from now on comes behind that. */
+    void endRanges() {
+        while (growing != 0) {
+            ranges[Long.numberOfTrailingZeros(growing)].end();
+            growing &= growing - 1;
+        }
     }
 
     void push(int site, long object) {

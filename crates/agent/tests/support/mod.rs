@@ -3,10 +3,12 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_testing::Jdk;
 use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Variable, session};
 
@@ -14,6 +16,7 @@ use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Vari
 pub(crate) struct Program {
     folder: TempDir,
     main: String,
+    options: &'static str,
 }
 
 impl Program {
@@ -22,7 +25,12 @@ impl Program {
         let folder = tempfile::tempdir().unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
         jdk.compile([sources.join(format!("{name}.java")).as_path()], folder.path());
-        Self { folder, main: name.to_owned() }
+        Self { folder, main: name.to_owned(), options: "" }
+    }
+
+    /// The same, with every access recorded.
+    pub(crate) fn compile_unfiltered(jdk: &Jdk, name: &str) -> Self {
+        Self { options: ",filters=", ..Self::compile(jdk, name) }
     }
 
     pub(crate) fn session(&self) -> PathBuf {
@@ -45,7 +53,8 @@ impl Program {
         let mut java = jdk.command("java");
         let session = self.session();
         let (agent, session) = (agent(), session.display());
-        java.arg(format!("-agentpath:{}=session={session}{agent_options}", agent.display()));
+        let more = [self.options, agent_options].concat();
+        java.arg(format!("-agentpath:{}=session={session}{more}", agent.display()));
         java.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"]);
         java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
         java
@@ -102,12 +111,32 @@ impl Recording {
             }
             events.extend_from_slice(&batch);
         }
-        let problems = session.problems().first().iter().map(ToString::to_string).collect();
+        let problems = session.problems().first().iter().map(ToString::to_string);
+        let problems = problems.chain(session.problems().lost().iter().cloned()).collect();
         Self { events, problems, session }
     }
 
     pub(crate) fn tables(&self) -> &Tables {
         self.session.tables()
+    }
+
+    /// The names of the fields and the types of the arrays that race.
+    pub(crate) fn racing(&self) -> BTreeSet<String> {
+        let tables = self.tables();
+        let mut detector = (DETECTORS[0].make)();
+        detector.on_all(&self.events, tables);
+        let racing = detector.take_racing_events();
+        let names = racing.iter().map(|event| match tables.variables[event.variable] {
+            Variable::Field(_, field) | Variable::Static(field) => {
+                tables.text(tables.fields[field].name).into_owned()
+            }
+            Variable::Element(array, index) => {
+                let class = tables.text(tables.objects[array].class);
+                format!("{}[{index}]", class.strip_suffix("[]").unwrap_or(&class))
+            }
+            Variable::Named(name) => tables.text(name).into_owned(),
+        });
+        names.collect()
     }
 
     /// Every event as `thread operation subject line`, where the thread is one of `threads`.

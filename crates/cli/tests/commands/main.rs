@@ -6,4 +6,5 @@ mod analyze;
 mod check;
 mod inspect;
 mod pages;
+mod run;
 mod support;

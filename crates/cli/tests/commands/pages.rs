@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Project, run, text};
+use crate::support::{Project, command, run, text};
 
 fn page(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
@@ -72,6 +72,31 @@ fn the_manual_of_analyze_shows_real_reports() {
     // Times depend on the machine.
     real["stats"]["seconds"] = shown["stats"]["seconds"].clone();
     assert_eq!(shown, real, "{advice}");
+}
+
+#[test]
+fn the_manual_of_run_shows_a_real_report() {
+    let path = page("docs/run.md");
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    let project = Project::new("Hits.java", &page[block(&page, "java")]);
+    // As one would type it.
+    let jdk = unsnarl_testing::jdk().tool("java");
+    let search_path = std::env::join_paths([jdk.parent().unwrap()]).unwrap();
+    let classes = project.classes();
+    let mut command = command("run", &["--", "java", "-cp", text(&classes), "Hits"]);
+    let output = command.env("PATH", search_path).output().unwrap();
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    // Which of the two comes first, and so which accesses are unordered, is up to the machine.
+    let is_the_same = |shown: &str| {
+        let summary = |text: &str| text.lines().last().map(str::to_owned);
+        summary(shown) == summary(&report) && shown.contains("error[data-race]: Hits.hits is ")
+    };
+    if std::env::var_os("UNSNARL_BLESS").is_some() && !is_the_same(&page[block(&page, "text")]) {
+        page.replace_range(block(&page, "text"), &report);
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(is_the_same(&page[block(&page, "text")]), "docs/run.md is stale: {report}");
 }
 
 /// The README shows how the demonstration begins.

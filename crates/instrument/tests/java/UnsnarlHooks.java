@@ -4,6 +4,8 @@ package java.lang;
 public class UnsnarlHooks {
     public static void fieldRead(Object object, int site) {}
     public static void fieldWrite(Object object, int site) {}
+    public static void fieldReads(Object object, int site, int count) {}
+    public static void fieldWrites(Object object, int site, int count) {}
     public static void numberedReadBegins(Object object, int site) {}
     public static void numberedReadEnds(int site) {}
     public static void numberedWrite(Object object, int site) {}
@@ -15,6 +17,10 @@ public class UnsnarlHooks {
     public static void arrayWrite(Object array, int index, int site) {}
     public static void monitorEntered(Object object, int site) {}
     public static void monitorLeaves(Object object, int site) {}
+    public static void cloned(Object original, Object copy) {}
+    public static java.lang.reflect.Field[] visible(java.lang.reflect.Field[] fields) {
+        return fields;
+    }
     public static void classInitialized(int site) {}
     public static void threadStarts(Thread thread) {}
     public static void threadEnds(Thread thread) {}

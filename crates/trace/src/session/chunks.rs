@@ -1,7 +1,8 @@
-//! The chunks of an arena and the events in them.
+//! The events in a chunk.
 
-use super::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK, Kind};
-use crate::{Problem, Problems};
+use super::format::{CHUNK_HEADER, CHUNK_MARK, END_OF_CHUNK, Kind};
+use super::place::ChunkPlace;
+use super::storage::ChunkWords;
 
 /// An event as it stands in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,77 +13,136 @@ pub(super) struct RawEvent {
     pub(super) words: [u64; 2],
 }
 
-/// A chunk of one thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl RawEvent {
+    /// Its place in the order of all synchronization, if it has one.
+    pub(super) fn number(&self) -> Option<u64> {
+        self.kind.is_numbered().then_some(self.words[0])
+    }
+}
+
+/// A chunk that is being read.
+#[derive(Debug)]
 pub(super) struct Chunk {
-    pub(super) thread: u64,
-    pub(super) sequence: u64,
-    pub(super) events: Vec<RawEvent>,
+    pub(super) place: ChunkPlace,
+    words: ChunkWords,
+    /// The first word that was not read.
+    next: usize,
 }
 
-/// All chunks of an arena. Bytes behind the last chunk are zero; so are those behind the last event of
-/// a chunk.
-pub(super) fn read(arena: &[u8], name: &str, problems: &mut Problems) -> Vec<Chunk> {
-    let mut chunks = Vec::new();
-    let place = |offset: usize| format!("{name}, byte {offset}");
-    if !arena.starts_with(ARENA_MARK) {
-        // An arena of zeros was made and not used before the program was killed.
-        if arena.iter().any(|&byte| byte != 0) {
-            problems.add(|| Problem {
-                place: place(0),
-                expected: "the mark of an arena",
-                found: "other bytes".into(),
-            });
+/// A word that is no event. The rest of its chunk cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Damage {
+    /// Where in the arena.
+    pub(super) offset: usize,
+    pub(super) found: u64,
+}
+
+impl Chunk {
+    /// Begins to read a chunk, whose header must be the one that the table tells.
+    pub(super) fn new(place: ChunkPlace, words: ChunkWords) -> Result<Self, Damage> {
+        let header =
+            [u64::from(place.size) << 32 | u64::from(CHUNK_MARK), place.thread, place.sequence];
+        for (index, expected) in header.into_iter().enumerate() {
+            let found = words.get(index).unwrap_or(0);
+            if found != expected {
+                return Err(Damage { offset: place.offset as usize + 8 * index, found });
+            }
         }
-        return chunks;
+        Ok(Self { place, words, next: CHUNK_HEADER / 8 })
     }
-    let mut offset = ARENA_MARK.len();
-    while let Some(word) = word(arena, offset).filter(|&word| word != 0) {
-        let size = (word >> 32) as usize;
-        let end = offset.checked_add(size).filter(|&end| end <= arena.len());
-        let (true, Some(end)) = (word as u32 == CHUNK_MARK && size >= CHUNK_HEADER, end) else {
-            problems.add(|| Problem {
-                place: place(offset),
-                expected: "a chunk that lies in the arena",
-                found: format!("{word:#018x}"),
-            });
-            break;
-        };
-        let chunk = &arena[offset..end];
-        let field = |at| self::word(chunk, at).unwrap_or(0);
-        let events = events(chunk, |at, found| {
-            let offset = offset + at;
-            problems.add(|| Problem { place: place(offset), expected: "an event", found });
-        });
-        chunks.push(Chunk { thread: field(8), sequence: field(16), events });
-        offset = end;
-    }
-    chunks
-}
 
-fn events(chunk: &[u8], mut problem: impl FnMut(usize, String)) -> Vec<RawEvent> {
-    let mut events = Vec::new();
-    let mut offset = CHUNK_HEADER;
-    while let Some(first) = word(chunk, offset).filter(|&word| word != 0) {
-        let kind = Kind::from_number(first as u8);
-        let last = kind.map(|kind| offset + 8 * kind.words());
-        let (Some(kind), Some(_)) = (kind, last.and_then(|last| word(chunk, last))) else {
-            problem(offset, format!("{first:#018x}"));
-            break;
-        };
-        let mut words = [0; 2];
-        for (index, slot) in words.iter_mut().enumerate().take(kind.words()) {
-            *slot = word(chunk, offset + 8 * (index + 1)).unwrap_or(0);
+    /// Whether its thread will not write into it any more, as it says itself.
+    pub(super) fn is_full(&self) -> bool {
+        self.next >= self.place.size as usize / 8
+    }
+
+    /// Appends the events that were written since the last time. The word behind the last one is zero or
+    /// says that the thread has left the chunk, or there is none.
+    ///
+    /// A range of elements grows until its thread's next number: what has no number behind it is read only when
+    /// it `is_final`, because nobody writes any more.
+    pub(super) fn read(
+        &mut self,
+        is_final: bool,
+        events: &mut Vec<RawEvent>,
+    ) -> Result<(), Damage> {
+        let end = self.place.size as usize / 8;
+        let mut next = self.next;
+        let mut kept = (events.len(), next);
+        let mut is_final = is_final;
+        let mut damage = None;
+        while next < end {
+            let first = self.words.get(next).unwrap_or(0);
+            if first == 0 {
+                break;
+            }
+            if first == END_OF_CHUNK {
+                (next, is_final) = (end, true);
+                break;
+            }
+            let kind = Kind::from_number(first as u8).filter(|it| next + it.words() < end);
+            let Some(kind) = kind else {
+                let offset = self.place.offset as usize + 8 * next;
+                damage = Some(Damage { offset, found: first });
+                (next, is_final) = (end, true);
+                break;
+            };
+            let mut words = [0; 2];
+            for (index, slot) in words.iter_mut().enumerate().take(kind.words()) {
+                *slot = self.words.get(next + 1 + index).unwrap_or(0);
+            }
+            events.push(RawEvent { kind, site: (first >> 8) as u32, words });
+            next += 1 + kind.words();
+            if kind.is_numbered() {
+                kept = (events.len(), next);
+            }
         }
-        events.push(RawEvent { kind, site: (first >> 8) as u32, words });
-        offset += 8 * (kind.words() + 1);
+        if is_final {
+            kept = (events.len(), next);
+        }
+        events.truncate(kept.0);
+        self.next = kept.1;
+        damage.map_or(Ok(()), Err)
     }
-    events
 }
 
-fn word(bytes: &[u8], offset: usize) -> Option<u64> {
-    let word = bytes.get(offset..offset.checked_add(8)?)?;
-    Some(u64::from_le_bytes(word.try_into().ok()?))
+/// What the agent and the runtime write, for tests.
+#[cfg(test)]
+pub(super) mod write {
+    use super::super::format::ARENA_MARK;
+    use super::*;
+
+    /// The bytes of an event.
+    pub(in super::super) fn event(event: &RawEvent) -> Vec<u8> {
+        let first = u64::from(event.site) << 8 | u64::from(event.kind.number());
+        let words = event.words[..event.kind.words()].iter();
+        std::iter::once(&first).chain(words).flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    /// An arena and its table of chunks; `room` words stay free in every chunk.
+    pub(in super::super) fn arena(
+        chunks: &[(u64, u64, Vec<RawEvent>)],
+        room: usize,
+    ) -> (Vec<u8>, Vec<u8>) {
+        let (mut arena, mut table) = (ARENA_MARK.to_vec(), Vec::new());
+        for (thread, sequence, events) in chunks {
+            let mut body: Vec<u8> = events.iter().flat_map(event).collect();
+            body.resize(body.len() + 8 * room, 0);
+            let place = ChunkPlace {
+                arena: 0,
+                offset: arena.len() as u32,
+                size: (CHUNK_HEADER + body.len()) as u32,
+                thread: *thread,
+                sequence: *sequence,
+            };
+            table.extend(place.to_bytes());
+            arena.extend((u64::from(place.size) << 32 | u64::from(CHUNK_MARK)).to_le_bytes());
+            arena.extend(thread.to_le_bytes());
+            arena.extend(sequence.to_le_bytes());
+            arena.extend(body);
+        }
+        (arena, table)
+    }
 }
 
 #[cfg(test)]
@@ -99,61 +159,49 @@ mod tests {
         })
     }
 
-    fn chunk() -> impl Strategy<Value = Chunk> {
-        (any::<u64>(), any::<u64>(), prop::collection::vec(event(), 0..6))
-            .prop_map(|(thread, sequence, events)| Chunk { thread, sequence, events })
-    }
-
-    /// What the agent and the runtime write; `room` words stay free in every chunk.
-    fn write(chunks: &[Chunk], room: usize) -> Vec<u8> {
-        let mut arena = ARENA_MARK.to_vec();
-        for chunk in chunks {
-            let mut body = Vec::new();
-            for event in &chunk.events {
-                let first = u64::from(event.site) << 8 | u64::from(event.kind.number());
-                body.extend(first.to_le_bytes());
-                for word in &event.words[..event.kind.words()] {
-                    body.extend(word.to_le_bytes());
-                }
-            }
-            body.resize(body.len() + 8 * room, 0);
-            let size = (CHUNK_HEADER + body.len()) as u64;
-            arena.extend((size << 32 | u64::from(CHUNK_MARK)).to_le_bytes());
-            arena.extend(chunk.thread.to_le_bytes());
-            arena.extend(chunk.sequence.to_le_bytes());
-            arena.extend(body);
-        }
-        arena.resize(arena.len() + 64, 0);
-        arena
+    fn chunk(bytes: &[u8]) -> Result<Chunk, Damage> {
+        let place =
+            ChunkPlace { arena: 0, offset: 0, size: bytes.len() as u32, thread: 7, sequence: 3 };
+        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+        Chunk::new(place, ChunkWords::Read(words))
     }
 
     proptest! {
         #[test]
-        fn chunks_come_back(chunks in prop::collection::vec(chunk(), 0..4), room in 0..5_usize) {
-            let mut problems = Problems::default();
-            let arena = write(&chunks, room);
-            prop_assert_eq!(read(&arena, "arena", &mut problems), chunks);
-            prop_assert_eq!(problems.count(), 0);
+        fn events_come_back(events in prop::collection::vec(event(), 0..6), room in 0..5_usize) {
+            let (arena, _) = write::arena(&[(7, 3, events.clone())], room);
+            let mut found = Vec::new();
+            chunk(&arena[8..]).unwrap().read(true, &mut found).unwrap();
+            prop_assert_eq!(found, events);
         }
 
         #[test]
-        fn a_cut_arena_keeps_what_is_whole(
-            chunks in prop::collection::vec(chunk(), 1..4),
-            cut in any::<prop::sample::Index>(),
-        ) {
-            let arena = write(&chunks, 1);
-            let cut = cut.index(arena.len());
-            let found = read(&arena[..cut], "arena", &mut Problems::default());
-            prop_assert!(found.len() <= chunks.len());
-            prop_assert_eq!(&found[..], &chunks[..found.len()]);
+        fn nothing_panics(words in prop::collection::vec(any::<u64>(), 0..20)) {
+            let mut bytes = write::arena(&[(7, 3, Vec::new())], words.len()).0.split_off(8);
+            bytes.truncate(CHUNK_HEADER);
+            bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            let _ = chunk(&bytes).unwrap().read(true, &mut Vec::new());
         }
+    }
 
-        #[test]
-        fn nothing_panics(mut bytes in prop::collection::vec(any::<u8>(), 0..200), marked in any::<bool>()) {
-            if marked {
-                bytes.splice(0..0, *ARENA_MARK);
-            }
-            let _ = read(&bytes, "arena", &mut Problems::default());
-        }
+    #[test]
+    fn what_may_still_grow_is_left_for_later() {
+        let plain = RawEvent { kind: Kind::ArrayRead, site: 1, words: [2, 3] };
+        let numbered = RawEvent { kind: Kind::MonitorEnter, site: 1, words: [1, 2] };
+        let (arena, _) = write::arena(&[(7, 3, vec![plain, numbered, plain])], 1);
+        let mut chunk = chunk(&arena[8..]).unwrap();
+        let mut found = Vec::new();
+        chunk.read(false, &mut found).unwrap();
+        assert_eq!(found, [plain, numbered]);
+        chunk.read(false, &mut found).unwrap();
+        assert_eq!(found.len(), 2);
+        chunk.read(true, &mut found).unwrap();
+        assert_eq!(found, [plain, numbered, plain]);
+    }
+
+    #[test]
+    fn a_header_that_does_not_fit_is_damage() {
+        let (arena, _) = write::arena(&[(8, 3, Vec::new())], 1);
+        assert_eq!(chunk(&arena[8..]).unwrap_err(), Damage { offset: 8, found: 8 });
     }
 }

@@ -5,6 +5,8 @@
 pub const MARK_FILE: &str = "session";
 /// What is in it.
 pub const MARK: &str = "unsnarl session 1\n";
+/// In the folder of a run, which has a folder for each JVM: locked as long as somebody watches.
+pub const RUN_FILE: &str = "run";
 /// The table of places in the code.
 pub const SITES_FILE: &str = "sites";
 /// The table of classes with their fields.
@@ -18,6 +20,16 @@ pub const LOG_FILE: &str = "agent.log";
 pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", "the program has ended"];
 /// The beginning of the names of arena files; a number follows.
 pub const ARENA_PREFIX: &str = "arena-";
+/// The table of chunks: where they lie and whose they are.
+pub const CHUNKS_FILE: &str = "chunks";
+/// Where a reader that follows gives chunks back.
+pub const RETURNED_FILE: &str = "returned";
+
+/// The name of an arena.
+#[must_use]
+pub fn arena_file(arena: u32) -> String {
+    format!("{ARENA_PREFIX}{arena:04}")
+}
 
 /// The first eight bytes of an arena; chunks follow.
 pub const ARENA_MARK: &[u8; 8] = b"UNSNARL\x01";
@@ -26,6 +38,9 @@ pub const CHUNK_MARK: u32 = 0x4B4E_4843;
 /// The size of a chunk's header: mark and size, the number of its thread, its place in the thread's
 /// sequence of chunks.
 pub const CHUNK_HEADER: usize = 24;
+
+/// Behind the last event of a chunk that its thread has left, if there is room.
+pub const END_OF_CHUNK: u64 = 255;
 
 /// The kind of an event: the lowest eight bits of its first word. The site is in the 32 bits above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +67,7 @@ pub enum Kind {
     ThreadJoin,
     ClassInitialized,
     Object,
+    GoesOn,
     CallOperand = 30,
     CallBegins,
     CallEnds,
@@ -71,7 +87,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 27] = [
+    pub(super) const ALL: [Self; 28] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -92,6 +108,7 @@ impl Kind {
         Self::ThreadJoin,
         Self::ClassInitialized,
         Self::Object,
+        Self::GoesOn,
         Self::CallOperand,
         Self::CallBegins,
         Self::CallEnds,
@@ -133,7 +150,8 @@ impl Kind {
             | Self::NumberedStaticWrite
             | Self::ThreadBegin
             | Self::ThreadEnd
-            | Self::ClassInitialized => 1,
+            | Self::ClassInitialized
+            | Self::GoesOn => 1,
             Self::ArrayRead
             | Self::ArrayWrite
             | Self::NumberedRead
@@ -184,7 +202,7 @@ mod tests {
             assert!(!kind.is_numbered() || kind.words() >= 1);
         }
         assert_eq!(Kind::from_number(0), None);
-        assert_eq!(Kind::from_number(21), None);
+        assert_eq!(Kind::from_number(22), None);
     }
 
     /// The runtime has the same numbers in Java.

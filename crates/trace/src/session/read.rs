@@ -1,169 +1,286 @@
-//! The reader of a session whose program has ended.
+//! The reader of a session: of one whose program has ended, and of one that grows.
+//!
+//! Threads are merged by the numbers of their synchronization. A number is delivered when all before it
+//! were, so that the order does not depend on when the reader looks.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::chunks::{self, Chunk, RawEvent};
-use super::format::{
-    ARENA_PREFIX, CLASSES_FILE, Kind, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, SITES_FILE,
-    USUAL_IN_LOG,
-};
-use super::records::{ClassRecord, NameRecord, SiteRecord};
+use super::format::{Kind, LOG_FILE, USUAL_IN_LOG};
+use super::storage::{Files, Storage};
+use super::stream::Stream;
+use super::tail::TableReader;
 use super::translate::{Descriptions, Translator};
 use crate::{Event, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
+/// From so many threads on they are looked at together.
+const MANY_THREADS: usize = 64;
+/// How long the reader of a growing session waits until it looks again: first, and at most.
+const SHORTEST_WAIT: Duration = Duration::from_micros(100);
+const LONGEST_WAIT: Duration = Duration::from_millis(10);
+/// How long a number may be missing while the program runs and others are there. A thread takes a number and
+/// writes it in the next instant; only one that failed in between never does.
+const LOST_AFTER: Duration = Duration::from_secs(30);
 
 /// The models that come with Unsnarl; they are read once.
 static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin()));
 
-/// Opens the folder of a session.
+/// Opens the folder of a session whose program has ended.
 ///
 /// # Errors
 /// When it is not the folder of a session, or cannot be read. A table or arena that is damaged is told
 /// by [`Source::problems`] and read as far as it goes.
 pub fn open(folder: &Path) -> Result<Session, TraceError> {
-    let mark = folder.join(MARK_FILE);
-    if !mark.exists() {
-        let reason = format!("the folder has no file `{MARK_FILE}`");
-        return Err(TraceError::NoTrace { file: folder.to_owned(), reason });
-    }
-    if read_file(&mark)? != MARK.as_bytes() {
-        return Err(TraceError::NoTrace { file: mark, reason: format!("expected {MARK:?}") });
-    }
-    let arenas = arenas(folder)?.into_iter().map(|file| {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok((name, read_file(&file)?))
-    });
-    let table = |name: &str| match read_file(&folder.join(name)) {
-        Err(TraceError::Open { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(Vec::new())
-        }
-        text => text,
-    };
-    Ok(Session::new(&Files {
-        arenas: arenas.collect::<Result<_, _>>()?,
-        sites: table(SITES_FILE)?,
-        classes: table(CLASSES_FILE)?,
-        names: table(NAMES_FILE)?,
-        log: table(LOG_FILE)?,
-    }))
+    Ok(Session::from_storage(Storage::open(folder, false)?))
 }
 
-/// What is in the files of a session.
-#[derive(Clone, Debug, Default)]
-pub struct Files {
-    /// The arenas with their names.
-    pub arenas: Vec<(String, Vec<u8>)>,
-    /// The table of places in the code.
-    pub sites: Vec<u8>,
-    /// The table of classes.
-    pub classes: Vec<u8>,
-    /// The table of names.
-    pub names: Vec<u8>,
-    /// What the agent said.
-    pub log: Vec<u8>,
+/// Opens the folder of a session whose program may still run. [`Source::next_batch`] waits for more until the
+/// program ends or `stop` is set.
+///
+/// # Errors
+/// As [`open`].
+pub fn follow(folder: &Path, stop: Arc<AtomicBool>) -> Result<Session, TraceError> {
+    let mut session = Session::from_storage(Storage::open(folder, true)?);
+    session.stop = stop;
+    Ok(session)
 }
 
 /// A session that is being read.
 #[derive(Debug)]
 pub struct Session {
-    threads: Vec<Recorded>,
-    steps: std::vec::IntoIter<Step>,
-    /// How many events of each thread were delivered.
-    delivered: Vec<usize>,
+    storage: Storage,
+    stop: Arc<AtomicBool>,
+    tables: TableReader,
+    streams: Vec<Stream>,
+    by_thread: FxHashMap<u64, usize>,
+    /// The next number of every stream that has one in memory.
+    ready: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The streams that have none and may get some; the last that were active are at the end.
+    waiting: Vec<usize>,
+    /// All numbers below were delivered.
+    expected: u64,
+    /// Streams whose last events, behind their last number, are still to be delivered.
+    unfinished: Option<std::vec::IntoIter<usize>>,
+    /// Whether events were read that the descriptions may not know.
+    has_new_events: bool,
     translator: Translator,
     problems: Problems,
-}
-
-/// What one thread wrote.
-#[derive(Debug)]
-struct Recorded {
-    number: u64,
-    events: Vec<RawEvent>,
-}
-
-/// A thread may go on until it has done so many events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    thread: usize,
-    until: usize,
 }
 
 impl Session {
     /// Reads what is in the files. Whatever they hold, there is a session; what had to be skipped is told
     /// by [`Source::problems`].
     #[must_use]
-    pub fn new(files: &Files) -> Self {
-        let mut problems = Problems::default();
-        let mut threads: FxHashMap<u64, Vec<Chunk>> = FxHashMap::default();
-        for (name, arena) in &files.arenas {
-            for chunk in chunks::read(arena, name, &mut problems) {
-                threads.entry(chunk.thread).or_default().push(chunk);
-            }
-        }
-        let mut threads: Vec<Recorded> = threads
-            .into_iter()
-            .map(|(number, chunks)| join(number, chunks, &mut problems))
-            .collect();
-        threads.sort_by_key(|thread| thread.number);
+    pub fn new(files: Files) -> Self {
+        Self::from_storage(Storage::Memory(files))
+    }
 
-        let mut descriptions = Descriptions::default();
-        lines(SITES_FILE, &files.sites, SiteRecord::parse, &mut problems, |site| {
-            descriptions.sites.insert(site.number, site);
-        });
-        lines(CLASSES_FILE, &files.classes, ClassRecord::parse, &mut problems, |class| {
-            descriptions.classes.add(&class);
-        });
-        lines(NAMES_FILE, &files.names, NameRecord::parse, &mut problems, |name| match name {
-            NameRecord::Class(id, name) => {
-                descriptions.class_names.insert(id, name);
-            }
-            NameRecord::Thread(number, name) => {
-                descriptions.thread_names.insert(number, name);
-            }
-            NameRecord::Text(id, text) => {
-                descriptions.texts.insert(id, text);
-            }
-        });
-        lost(&files.log, &mut problems);
-        for event in threads.iter().flat_map(|thread| &thread.events) {
-            if event.kind == Kind::Object {
-                let [object, class] = event.words;
-                descriptions.class_of.insert(object, class);
-            }
-        }
+    fn from_storage(storage: Storage) -> Self {
         Self {
-            steps: order(&threads).into_iter(),
-            delivered: vec![0; threads.len()],
-            translator: Translator::new(descriptions, Arc::clone(&MODELS)),
-            threads,
-            problems,
+            storage,
+            stop: Arc::default(),
+            tables: TableReader::new(),
+            streams: Vec::new(),
+            by_thread: FxHashMap::default(),
+            ready: BinaryHeap::new(),
+            waiting: Vec::new(),
+            expected: 1,
+            unfinished: None,
+            has_new_events: false,
+            translator: Translator::new(Descriptions::default(), Arc::clone(&MODELS)),
+            problems: Problems::default(),
         }
+    }
+
+    /// Delivers the events of one thread up to its next number, or behind its last. False if there is
+    /// nothing to deliver, now or for ever.
+    fn step(&mut self, batch: &mut Vec<Event>) -> bool {
+        loop {
+            if let Some(&Reverse((number, stream))) = self.ready.peek()
+                && number <= self.expected
+            {
+                if !self.has_outcome(stream) && self.storage.is_growing() {
+                    return false;
+                }
+                self.ready.pop();
+                self.expected = self.expected.max(number.saturating_add(1));
+                self.deliver(stream, batch);
+                match self.streams[stream].next_number() {
+                    Some(number) => self.ready.push(Reverse((number, stream))),
+                    None => self.waiting.push(stream),
+                }
+                return true;
+            }
+            if self.look() {
+                continue;
+            }
+            if self.storage.is_growing() {
+                return false;
+            }
+            // The program has ended: what is missing was never written.
+            if let Some(&Reverse((number, _))) = self.ready.peek() {
+                self.expected = number;
+                continue;
+            }
+            if self.unfinished.is_none() {
+                self.end();
+            }
+            let Some(stream) = self.unfinished.as_mut().and_then(Iterator::next) else {
+                return false;
+            };
+            self.deliver(stream, batch);
+            return true;
+        }
+    }
+
+    fn deliver(&mut self, stream: usize, batch: &mut Vec<Event>) {
+        let Self { tables, storage, streams, translator, problems, .. } = self;
+        if std::mem::take(&mut self.has_new_events) {
+            tables.descriptions(storage, translator.descriptions(), problems);
+        }
+        let stream = &mut streams[stream];
+        let thread = stream.thread;
+        let (events, later) = stream.take();
+        for index in 0..events.len() {
+            let following = if index + 1 == events.len() { later } else { &[] };
+            translator.translate(thread, &events[index], following, batch, problems);
+        }
+    }
+
+    /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
+    /// depends on that.
+    fn has_outcome(&mut self, stream: usize) -> bool {
+        let thread = self.streams[stream].thread;
+        let Some(event) = self.streams[stream].next_numbered() else { return true };
+        if event.kind != Kind::CallBegins {
+            return true;
+        }
+        let site = event.site;
+        if std::mem::take(&mut self.has_new_events) {
+            let Self { tables, storage, translator, problems, .. } = self;
+            tables.descriptions(storage, translator.descriptions(), problems);
+        }
+        if !self.translator.depends_on_outcome(site) {
+            return true;
+        }
+        loop {
+            if self.translator.is_decided(thread, self.streams[stream].following()) {
+                return true;
+            }
+            self.add_chunks();
+            let Self { storage, problems, .. } = self;
+            if !self.streams[stream].read_more(storage, problems) {
+                return false;
+            }
+            self.has_new_events = true;
+        }
+    }
+
+    /// Learns of new chunks.
+    fn add_chunks(&mut self) {
+        let Self { storage, tables, streams, by_thread, waiting, problems, .. } = self;
+        tables.chunks(storage, problems, |place, problems| {
+            let stream = *by_thread.entry(place.thread).or_insert_with(|| {
+                streams.push(Stream::new(place.thread));
+                streams.len() - 1
+            });
+            if streams[stream].is_done() {
+                waiting.push(stream);
+            }
+            streams[stream].add(place, problems);
+        });
+    }
+
+    /// Reads on in the threads that wait, until the expected number is there. Whether it is, or may be.
+    fn look(&mut self) -> bool {
+        self.add_chunks();
+        let Self { storage, streams, waiting, ready, problems, .. } = self;
+        // With many threads one look at all of them is worth more than many that end early.
+        let ends_early = !storage.is_growing() || waiting.len() < MANY_THREADS;
+        let mut found = false;
+        for position in (0..waiting.len()).rev() {
+            let stream = waiting[position];
+            self.has_new_events |= streams[stream].fill(storage, problems);
+            if let Some(number) = streams[stream].next_number() {
+                waiting.swap_remove(position);
+                ready.push(Reverse((number, stream)));
+                found |= number <= self.expected;
+                if found && ends_early {
+                    break;
+                }
+            } else if streams[stream].is_done() {
+                waiting.swap_remove(position);
+            }
+        }
+        found
+    }
+
+    /// Waits for a growing session. Whether there may be more.
+    fn wait(&mut self, wait: &mut Duration, since: Instant) -> bool {
+        if !self.storage.is_growing() {
+            return false;
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            self.storage.stop_growing();
+            return true;
+        }
+        if let Some(&Reverse((number, _))) = self.ready.peek()
+            && number > self.expected
+            && since.elapsed() > LOST_AFTER
+        {
+            self.problems.add(|| Problem {
+                place: format!("number {}", self.expected),
+                expected: "synchronization with this number",
+                found: format!("none for {} seconds", LOST_AFTER.as_secs()),
+            });
+            self.expected = number;
+            return true;
+        }
+        std::thread::sleep(*wait);
+        *wait = (*wait * 2).min(LONGEST_WAIT);
+        if *wait == LONGEST_WAIT {
+            self.storage.check_program();
+        }
+        true
+    }
+
+    /// Nothing more will be written.
+    fn end(&mut self) {
+        self.tables.finish(&mut self.problems);
+        let mut log = Vec::new();
+        match self.storage.table(LOG_FILE, 0, &mut log) {
+            Ok(()) => lost(&log, &mut self.problems),
+            Err(error) => self.problems.add(|| Problem {
+                place: LOG_FILE.to_owned(),
+                expected: "what the agent said",
+                found: error.to_string(),
+            }),
+        }
+        let mut streams = std::mem::take(&mut self.waiting);
+        streams.sort_by_key(|&stream| self.streams[stream].thread);
+        self.unfinished = Some(streams.into_iter());
     }
 }
 
 impl Source for Session {
     fn next_batch(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError> {
         batch.clear();
-        while batch.len() < BATCH {
-            let Some(step) = self.steps.next() else { break };
-            let thread = &self.threads[step.thread];
-            let from = self.delivered[step.thread];
-            for index in from..step.until {
-                let Some((event, following)) = thread.events[index..].split_first() else { break };
-                let problems = &mut self.problems;
-                self.translator.translate(thread.number, event, following, batch, problems);
+        let (mut wait, since) = (SHORTEST_WAIT, Instant::now());
+        loop {
+            while batch.len() < BATCH && self.step(batch) {}
+            if !batch.is_empty() || !self.wait(&mut wait, since) {
+                return Ok(());
             }
-            self.delivered[step.thread] = from.max(step.until);
         }
-        Ok(())
     }
 
     fn tables(&self) -> &Tables {
@@ -175,140 +292,100 @@ impl Source for Session {
     }
 }
 
-/// Synchronization in the order of its numbers, every other event as late as its thread's next
-/// synchronization allows: so it comes behind the end of a class initializer that it waited for.
-fn order(threads: &[Recorded]) -> Vec<Step> {
-    let mut numbered = Vec::new();
-    for (thread, recorded) in threads.iter().enumerate() {
-        for (index, event) in recorded.events.iter().enumerate() {
-            if event.kind.is_numbered() {
-                numbered.push((event.words[0], Step { thread, until: index + 1 }));
-            }
-        }
-    }
-    numbered.sort_by_key(|&(number, step)| (number, step.thread, step.until));
-    let rest = threads
-        .iter()
-        .enumerate()
-        .map(|(thread, recorded)| Step { thread, until: recorded.events.len() });
-    numbered.into_iter().map(|(_, step)| step).chain(rest).collect()
-}
-
-/// The events of one thread, in their order.
-fn join(number: u64, mut chunks: Vec<Chunk>, problems: &mut Problems) -> Recorded {
-    chunks.sort_by_key(|chunk| chunk.sequence);
-    for (expected, chunk) in chunks.iter().enumerate() {
-        if chunk.sequence != expected as u64 {
-            problems.add(|| Problem {
-                place: format!("thread {number}, chunk {expected}"),
-                expected: "a chunk",
-                found: format!("chunk {}", chunk.sequence),
-            });
-            break;
-        }
-    }
-    Recorded { number, events: chunks.into_iter().flat_map(|chunk| chunk.events).collect() }
-}
-
-fn arenas(folder: &Path) -> Result<Vec<PathBuf>, TraceError> {
-    let failed = |error| TraceError::Read { file: folder.to_owned(), error };
-    let mut arenas = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.file_name().to_string_lossy().starts_with(ARENA_PREFIX) {
-            arenas.push(entry.path());
-        }
-    }
-    arenas.sort();
-    Ok(arenas)
-}
-
-/// Reads a table. A last line without an end was being written when the program was killed.
-fn lines<T>(
-    file: &str,
-    text: &[u8],
-    parse: impl Fn(&[u8]) -> Option<T>,
-    problems: &mut Problems,
-    mut add: impl FnMut(T),
-) {
-    for (index, line) in text.split_inclusive(|&byte| byte == b'\n').enumerate() {
-        match line.strip_suffix(b"\n").and_then(&parse) {
-            Some(record) => add(record),
-            None => problems.add(|| Problem {
-                place: format!("{file}, line {}", index + 1),
-                expected: "a line of the table",
-                found: String::from_utf8_lossy(line).trim_end().to_owned(),
-            }),
-        }
-    }
-}
-
 /// What the log tells besides the usual was not recorded.
 fn lost(log: &[u8], problems: &mut Problems) {
     let log = String::from_utf8_lossy(log);
-    for (index, line) in log.lines().enumerate() {
-        if !USUAL_IN_LOG.contains(&line) {
-            problems.add(|| Problem {
-                place: format!("{LOG_FILE}, line {}", index + 1),
-                expected: "that everything could be recorded",
-                found: line.to_owned(),
-            });
-        }
+    for line in log.lines().filter(|line| !USUAL_IN_LOG.contains(line)) {
+        problems.add_lost(line);
     }
-}
-
-fn read_file(file: &Path) -> Result<Vec<u8>, TraceError> {
-    fs::read(file).map_err(|error| TraceError::Open { file: file.to_owned(), error })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use proptest::prelude::*;
 
-    use super::super::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK};
+    use super::super::chunks::{RawEvent, write};
+    use super::super::format::{CHUNKS_FILE, MARK, MARK_FILE, SITES_FILE, arena_file};
     use super::*;
+    use crate::Operation;
 
-    fn recorded(number: u64, numbers: &[Option<u64>]) -> Recorded {
-        let events = numbers.iter().map(|number| {
-            let kind = if number.is_some() { Kind::ThreadBegin } else { Kind::StaticRead };
-            RawEvent { kind, site: 0, words: [number.unwrap_or(0), 0] }
-        });
-        Recorded { number, events: events.collect() }
+    fn all(session: &mut Session) -> Vec<Event> {
+        let (mut events, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            session.next_batch(&mut batch).unwrap();
+            if batch.is_empty() {
+                return events;
+            }
+            events.append(&mut batch);
+        }
     }
 
+    /// Threads to which numbered and other events were dealt out, in chunks of two events.
+    fn dealt(deal: &[(usize, bool)]) -> Vec<(u64, u64, Vec<RawEvent>)> {
+        let mut chunks: Vec<(u64, u64, Vec<RawEvent>)> = Vec::new();
+        for (number, &(thread, is_numbered)) in deal.iter().enumerate() {
+            let kind = if is_numbered { Kind::NumberedStaticWrite } else { Kind::StaticWrite };
+            let event = RawEvent {
+                kind,
+                site: 1,
+                words: [if is_numbered { number as u64 + 1 } else { 0 }, 0],
+            };
+            let thread = thread as u64 + 1;
+            match chunks.iter_mut().rfind(|chunk| chunk.0 == thread) {
+                Some(chunk) if chunk.2.len() < 2 => chunk.2.push(event),
+                last => {
+                    let sequence = last.map_or(0, |last| last.1 + 1);
+                    chunks.push((thread, sequence, vec![event]));
+                }
+            }
+        }
+        chunks
+    }
+
+    const SITE: &str = "1\tA\tm\t()V\tA.java\t3\tfield\tA\tx\tI\tplain\n";
+
     proptest! {
-        /// Threads are made by dealing numbered and other events out to them.
         #[test]
         fn the_order_is_one_that_the_threads_and_the_numbers_allow(
             deal in prop::collection::vec((0..3_usize, any::<bool>()), 0..30)
         ) {
-            let mut dealt = vec![Vec::new(); 3];
-            for (number, &(thread, is_numbered)) in deal.iter().enumerate() {
-                dealt[thread].push(is_numbered.then_some(number as u64 + 1));
+            let (arena, chunks) = write::arena(&dealt(&deal), 1);
+            let files =
+                Files { arenas: vec![arena], chunks, sites: SITE.into(), ..Files::default() };
+            let mut session = Session::new(files);
+            let events = all(&mut session);
+            prop_assert_eq!(session.problems().count(), 0);
+            prop_assert_eq!(events.len(), deal.len());
+            let names: Vec<String> = events.iter().map(|event| {
+                let tables = session.tables();
+                tables.text(tables.threads[event.thread].name).into_owned()
+            }).collect();
+            // Numbered events come in the order of the deal; what is not numbered stands between the
+            // numbered ones of its thread.
+            let mut expected: Vec<String> = Vec::new();
+            let mut held: [Vec<String>; 3] = Default::default();
+            for &(thread, is_numbered) in &deal {
+                held[thread].push(format!("thread {}", thread + 1));
+                if is_numbered {
+                    expected.append(&mut held[thread]);
+                }
             }
-            let threads: Vec<_> =
-                dealt.iter().enumerate().map(|(number, events)| recorded(number as u64, events)).collect();
-            let mut delivered = vec![0; 3];
-            let mut numbers: Vec<u64> = Vec::new();
-            for step in order(&threads) {
-                let from = delivered[step.thread];
-                let until = step.until.max(from);
-                numbers.extend(dealt[step.thread][from..until].iter().flatten());
-                delivered[step.thread] = until;
-            }
-            prop_assert!(numbers.is_sorted());
-            let lengths: Vec<_> = dealt.iter().map(Vec::len).collect();
-            prop_assert_eq!(delivered, lengths);
+            expected.extend(held.into_iter().flatten());
+            prop_assert_eq!(names, expected);
         }
     }
 
     /// An arena in which every word is an event of some kind, and tables that fit or do not.
     fn files() -> impl Strategy<Value = Files> {
-        let word = prop_oneof![
-            (1..22_u64, 0..4_u64).prop_map(|(kind, site)| site << 8 | kind),
-            0..6_u64,
-            any::<u64>()
-        ];
+        let kind = || any::<u8>().prop_filter_map("a kind", Kind::from_number);
+        let event = (kind(), 0..4_u32, prop::array::uniform2(0..6_u64)).prop_map(
+            |(kind, site, mut words)| {
+                words[kind.words()..].fill(0);
+                RawEvent { kind, site, words }
+            },
+        );
         let sites = prop::sample::subsequence(
             vec![
                 "1\tA\tm\t()V\tA.java\t3\tfield\tA\tx\tI\tunknown\n",
@@ -319,15 +396,12 @@ mod tests {
             0..4,
         );
         let classes = prop::sample::select(vec!["A\tA\n", "A\t\tx\tI\tvolatile\n", "A", ""]);
-        (prop::collection::vec(word, 0..40), 0..3_u64, sites, classes).prop_map(
-            |(words, sequence, sites, classes)| {
-                let size = (CHUNK_HEADER + 8 * words.len()) as u64;
-                let head = [size << 32 | u64::from(CHUNK_MARK), 1, sequence];
-                let mut arena = ARENA_MARK.to_vec();
-                arena.extend(head.iter().chain(&words).flat_map(|word| word.to_le_bytes()));
-                let arenas = vec![("arena-0000".to_owned(), arena)];
+        (prop::collection::vec(event, 0..40), 0..3_u64, sites, classes).prop_map(
+            |(events, sequence, sites, classes)| {
+                let (arena, chunks) = write::arena(&[(1, sequence, events)], 0);
                 Files {
-                    arenas,
+                    arenas: vec![arena],
+                    chunks,
                     sites: sites.concat().into(),
                     classes: classes.into(),
                     names: b"class\t1\t[I\nthread\t1\tmain\n".to_vec(),
@@ -341,16 +415,15 @@ mod tests {
         /// Every event that is delivered names things that the tables have.
         #[test]
         fn nothing_panics(files in files()) {
-            let mut session = Session::new(&files);
-            let mut batch = Vec::new();
-            session.next_batch(&mut batch).unwrap();
+            let mut session = Session::new(files);
+            let events = all(&mut session);
             let tables = session.tables();
-            for event in &batch {
+            for event in &events {
                 let _ = tables.text(tables.threads[event.thread].name);
                 if let crate::Sites::Known(sites) = &tables.sites {
                     let _ = tables.methods[sites[event.site].method];
                 }
-                if let crate::Operation::Read(it) | crate::Operation::Write(it) = event.operation {
+                if let Operation::Read(it) | Operation::Write(it) = event.operation {
                     let _ = tables.variables[it];
                 }
             }
@@ -369,13 +442,58 @@ mod tests {
     fn damage_is_told_and_the_rest_is_read() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(MARK_FILE), MARK).unwrap();
-        fs::write(folder.path().join(SITES_FILE), "1\tA\tm\t()V\t\t\tmonitor\n2\tA\tm").unwrap();
-        fs::write(folder.path().join("arena-0000"), "nonsense").unwrap();
+        fs::write(folder.path().join(SITES_FILE), [SITE, "2\tA\tm"].concat()).unwrap();
+        let (arena, chunks) = write::arena(&dealt(&[(0, true), (0, true), (0, true)]), 0);
+        let arena = [&arena[..8 + 24 + 16], &[99; 8], &arena[8 + 24 + 24..]].concat();
+        fs::write(folder.path().join(arena_file(0)), arena).unwrap();
+        fs::write(folder.path().join(CHUNKS_FILE), [&chunks[..], &[1; 32]].concat()).unwrap();
         fs::write(folder.path().join(LOG_FILE), "loaded\nrecording\nthe disk is full\n").unwrap();
         let mut session = open(folder.path()).unwrap();
+        assert_eq!(all(&mut session).len(), 2);
         assert_eq!(session.problems().count(), 3, "{:?}", session.problems());
-        let mut batch = Vec::new();
-        session.next_batch(&mut batch).unwrap();
-        assert!(batch.is_empty());
+        assert_eq!(session.problems().lost(), ["the disk is full"]);
+    }
+
+    /// A session is read while it is written, word by word; the order is that of the whole.
+    #[test]
+    fn a_growing_session_is_followed() {
+        let deal: Vec<_> = (0..40).map(|index| (index * 7 % 3, index % 3 != 0)).collect();
+        let (arena, chunks) = write::arena(&dealt(&deal), 1);
+        let whole = {
+            let files = Files {
+                arenas: vec![arena.clone()],
+                chunks: chunks.clone(),
+                sites: SITE.into(),
+                ..Files::default()
+            };
+            all(&mut Session::new(files))
+        };
+
+        let folder = tempfile::tempdir().unwrap();
+        let mark = fs::File::create(folder.path().join(MARK_FILE)).unwrap();
+        std::io::Write::write_all(&mut &mark, MARK.as_bytes()).unwrap();
+        mark.lock().unwrap();
+        fs::write(folder.path().join(SITES_FILE), SITE).unwrap();
+        let file = fs::File::create(folder.path().join(arena_file(0))).unwrap();
+        file.set_len(arena.len() as u64).unwrap();
+        let path = folder.path().to_owned();
+        let reader = std::thread::spawn(move || {
+            let mut session = follow(&path, Arc::default()).unwrap();
+            (all(&mut session), session.problems().count())
+        });
+        use std::os::unix::fs::FileExt;
+        let table = fs::File::create(folder.path().join(CHUNKS_FILE)).unwrap();
+        for (index, record) in chunks.chunks(32).enumerate() {
+            let place =
+                super::super::place::ChunkPlace::from_bytes(record.try_into().unwrap()).unwrap();
+            let (from, to) = (place.offset as usize, (place.offset + place.size) as usize);
+            file.write_all_at(&arena[from..to], from as u64).unwrap();
+            table.write_all_at(record, 32 * index as u64).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(mark);
+        let (events, problems) = reader.join().unwrap();
+        assert_eq!(events, whole);
+        assert_eq!(problems, 0);
     }
 }

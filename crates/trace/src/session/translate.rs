@@ -59,6 +59,8 @@ pub(super) struct Translator {
     seen: FxHashSet<(ThreadId, NameId)>,
     models: Arc<Models>,
     known_models: KnownModels,
+    /// The sites of calls whose effects may depend on how they end.
+    conditional: FxHashMap<u32, bool>,
     /// What threads are in the middle of, by their numbers.
     calls: FxHashMap<u64, InThread>,
     orders: Orders,
@@ -70,6 +72,7 @@ impl Translator {
             descriptions,
             models,
             known_models: KnownModels::default(),
+            conditional: FxHashMap::default(),
             calls: FxHashMap::default(),
             orders: Orders::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
@@ -91,6 +94,11 @@ impl Translator {
         &self.tables
     }
 
+    /// What the tables of the session say, to be added to.
+    pub(super) fn descriptions(&mut self) -> &mut Descriptions {
+        &mut self.descriptions
+    }
+
     /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
     /// `following` are the thread's later events, as far as they are there.
     pub(super) fn translate(
@@ -101,8 +109,11 @@ impl Translator {
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
-        if event.kind == Kind::Object {
-            return;
+        match event.kind {
+            Kind::Object => return self.describe(event.words),
+            Kind::GoesOn => return,
+            Kind::ThreadBegin => self.name(number),
+            _ => {}
         }
         let thread = self.thread(number);
         // Where a call ends stands its number.
@@ -136,8 +147,12 @@ impl Translator {
             }
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.object(first);
-                let variable = self.variable(Variable::Element(array, second as u32));
-                self.access(variable, event.kind == Kind::ArrayWrite, false)
+                for index in elements(second) {
+                    let variable = self.variable(Variable::Element(array, index));
+                    let operation = self.access(variable, event.kind == Kind::ArrayWrite, false);
+                    emit.push(operation);
+                }
+                return;
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
             Kind::MonitorExit => Operation::Release(self.lock(second)),
@@ -170,7 +185,7 @@ impl Translator {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }
-            Kind::Object => return,
+            Kind::Object | Kind::GoesOn => return,
         };
         emit.push(operation);
     }
@@ -204,18 +219,43 @@ impl Translator {
     }
 
     fn object(&mut self, id: u64) -> ObjectId {
-        let Self { descriptions, tables, objects, .. } = self;
-        *objects.entry(id).or_insert_with(|| {
-            let class = if descriptions.class_names.contains_key(&id) {
-                b"java.lang.Class".to_vec()
-            } else {
-                let class = descriptions.class_of.get(&id);
-                let name = class.and_then(|class| descriptions.class_names.get(class));
-                name.map_or_else(|| b"?".to_vec(), |name| source_type(name))
-            };
-            let class = tables.names.intern(&class);
-            tables.objects.push(Object { class, number: id })
-        })
+        if let Some(&object) = self.objects.get(&id) {
+            return object;
+        }
+        let class = self.class_name(id);
+        let object = self.tables.objects.push(Object { class, number: id });
+        self.objects.insert(id, object);
+        object
+    }
+
+    fn class_name(&mut self, object: u64) -> NameId {
+        let Descriptions { class_names, class_of, .. } = &self.descriptions;
+        let class = match class_of.get(&object).and_then(|class| class_names.get(class)) {
+            Some(name) => source_type(name),
+            None if class_names.contains_key(&object) => b"java.lang.Class".to_vec(),
+            None => b"?".to_vec(),
+        };
+        self.tables.names.intern(&class)
+    }
+
+    /// The class of an object. Another thread may have come to the object before this was told.
+    fn describe(&mut self, [object, class]: [u64; 2]) {
+        self.descriptions.class_of.insert(object, class);
+        if let Some(object) = self.objects.remove(&object) {
+            let number = self.tables.objects[object].number;
+            let class = self.class_name(number);
+            self.tables.objects[object].class = class;
+            self.objects.insert(number, object);
+        }
+    }
+
+    /// The name of a thread, which its starter did not know yet.
+    fn name(&mut self, number: u64) {
+        if let (Some(&thread), Some(name)) =
+            (self.threads.get(&number), self.descriptions.thread_names.get(&number))
+        {
+            self.tables.threads[thread].name = self.tables.names.intern(name);
+        }
     }
 
     fn lock(&mut self, object: u64) -> LockId {
@@ -312,6 +352,14 @@ impl Translator {
     }
 }
 
+/// The elements that an event is about: the first, how far the next one is, how many there are behind it.
+fn elements(word: u64) -> impl Iterator<Item = u32> {
+    let distance = (word >> 32) as u16 as i16;
+    let behind = (word >> 48) as usize;
+    let next = move |index: &u32| Some(index.wrapping_add_signed(distance.into()));
+    std::iter::successors(Some(word as u32), next).take(behind + 1)
+}
+
 fn missing_site(site: u32, problems: &mut Problems) {
     problems.add(|| Problem {
         place: format!("site {site}"),
@@ -349,7 +397,18 @@ fn source_type(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::source_type;
+    use super::{elements, source_type};
+
+    #[test]
+    fn an_event_can_be_about_many_elements() {
+        let word = |first: u32, distance: i16, behind: u64| {
+            u64::from(first) | u64::from(distance as u16) << 32 | behind << 48
+        };
+        assert_eq!(elements(7).collect::<Vec<_>>(), [7]);
+        assert_eq!(elements(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
+        assert_eq!(elements(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
+        assert_eq!(elements(u64::MAX).count(), 1 << 16);
+    }
 
     #[test]
     fn arrays_are_named_as_in_source() {

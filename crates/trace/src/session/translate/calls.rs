@@ -65,6 +65,13 @@ pub(super) struct InThread {
     pub(super) tasks: Vec<Value>,
 }
 
+impl InThread {
+    /// The number that its next call has.
+    fn next_call(&self) -> u32 {
+        self.calls.wrapping_add(1).max(1)
+    }
+}
+
 /// The models of calls, by site and by the id of the receiver's `Class`.
 pub(super) type KnownModels = FxHashMap<(u32, u64), Option<Arc<MethodModel>>>;
 
@@ -172,7 +179,7 @@ impl Translator {
         };
         let site = emit.site;
         let state = self.in_thread(thread);
-        state.calls = state.calls.wrapping_add(1).max(1);
+        state.calls = state.next_call();
         let mut call = Call {
             number: state.calls,
             site,
@@ -255,6 +262,35 @@ impl Translator {
         model
     }
 
+    /// Whether a call at a site may give something away only if it succeeds, whatever it is called on.
+    pub(in super::super) fn depends_on_outcome(&mut self, site: u32) -> bool {
+        if let Some(&known) = self.conditional.get(&site) {
+            return known;
+        }
+        let operation = self.descriptions.sites.get(&site).map(|record| &record.operation);
+        let Some(SiteOperation::Call { name, descriptor, .. }) = operation else { return false };
+        let gives_conditionally = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::Release { when: Some(_), .. }
+                    | Effect::Send { when: Some(_), .. }
+                    | Effect::Write { when: Some(_), .. }
+            )
+        };
+        let conditional = self
+            .models
+            .classes()
+            .filter_map(|(_, class)| class.method(name, descriptor))
+            .any(|model| model.effects.iter().any(gives_conditionally));
+        self.conditional.insert(site, conditional);
+        conditional
+    }
+
+    /// Whether it is known how the next call of a thread ends, from what follows its beginning.
+    pub(in super::super) fn is_decided(&mut self, thread: u64, following: &[RawEvent]) -> bool {
+        is_decided(self.in_thread(thread).next_call(), following)
+    }
+
     fn find_model(&self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
         let operation = &self.descriptions.sites.get(&site)?.operation;
         let SiteOperation::Call { class, name, descriptor, dispatch } = operation else {
@@ -278,6 +314,15 @@ impl Translator {
         };
         self.descriptions.class_names.get(class).map(|name| internal_name(name))
     }
+}
+
+/// Whether it is known how a call ends: it has, or one around it has.
+fn is_decided(number: u32, following: &[RawEvent]) -> bool {
+    let decides = |event: &RawEvent| match event.kind {
+        Kind::CallEnds | Kind::CallFails => event.site <= number,
+        kind => kind == Kind::ThreadEnd,
+    };
+    following.iter().any(decides)
 }
 
 /// How many calls may be open in a thread, also such as have failed where nobody saw it.

@@ -1,0 +1,198 @@
+//! What recording costs: programs with the agent over the same programs without it, in one run.
+//!
+//! The time of a process from its start to its end, and the processor time that it took, which other work
+//! on the machine disturbs less. Nobody reads the events meanwhile. Needs a release build of the agent beside
+//! this program, and `java` and `javac`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use unsnarl_trace::{Source, session};
+
+use crate::check::{compile, programs};
+use crate::measure::{self, Run};
+
+/// After so long a run is given up.
+const LIMIT: Duration = Duration::from_secs(40);
+const RUNS: usize = 2;
+
+/// The programs, with arguments that make them run for about a second.
+const PROGRAMS: [(&str, &[&str]); 7] = [
+    ("elevator", &[]),
+    ("moldyn", &["10", "60"]),
+    ("montecarlo", &["30000"]),
+    ("raytracer", &["400"]),
+    ("sor", &["800", "60"]),
+    ("tree", &["200000"]),
+    ("tsp", &["16"]),
+];
+
+/// What the agent is asked for.
+const PLANS: [(&str, &str); 4] = [
+    ("nothing", "events="),
+    ("synchronization", "events=synchronization"),
+    ("and fields", "events=synchronization:fields"),
+    ("and arrays", "events=synchronization:fields:arrays"),
+];
+
+/// Prints a row for each program, or for those that are named.
+pub(crate) fn run(names: &[&str]) -> Result<(), String> {
+    let agent = find_agent()?;
+    let classes = tempfile::tempdir().map_err(|error| error.to_string())?;
+    start_up(&agent, classes.path())?;
+    println!(
+        "factors over the plain program: time (processor time), MB of events in the last column"
+    );
+    print!("{:<12} {:>9}", "program", "plain s");
+    PLANS.iter().for_each(|(name, _)| print!(" {name:>16}"));
+    println!(" {:>8}", "MB");
+    for program in programs()? {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let Some((_, arguments)) = PROGRAMS.iter().find(|(known, _)| **known == name) else {
+            continue;
+        };
+        if !names.is_empty() && !names.contains(&&*name) {
+            continue;
+        }
+        compile(&program, classes.path())?;
+        let subject = Subject { classes: classes.path().join(&name), name, arguments };
+        row(&subject, &agent)?;
+    }
+    all_events(&agent, classes.path())
+}
+
+struct Subject<'a> {
+    name: String,
+    classes: PathBuf,
+    arguments: &'a [&'a str],
+}
+
+impl Subject<'_> {
+    /// The best of a few runs, and how large the last session was; nothing if one did not end well.
+    fn measure(&self, agent: Option<(&Path, &str)>) -> Result<Option<(Run, u64)>, String> {
+        let mut best: Option<(Run, u64)> = None;
+        for _ in 0..RUNS {
+            let folder = session_folder()?;
+            let run = self.run_once(agent, &folder.path().join("session"))?;
+            let size = size(&folder.path().join("session"));
+            if run.code != Some(0) {
+                return Ok(None);
+            }
+            if best.as_ref().is_none_or(|(best, _)| run.seconds < best.seconds) {
+                best = Some((run, size));
+            }
+        }
+        Ok(best)
+    }
+
+    fn run_once(&self, agent: Option<(&Path, &str)>, session: &Path) -> Result<Run, String> {
+        let mut java = Command::new("java");
+        if let Some((agent, options)) = agent {
+            let (agent, session) = (agent.display(), session.display());
+            java.arg(format!("-agentpath:{agent}=session={session},{options}"));
+        }
+        java.arg("-cp").arg(&self.classes).arg(format!("{}.Main", self.name)).args(self.arguments);
+        java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        measure::run(&mut java, LIMIT).map_err(|error| format!("java: {error}"))
+    }
+}
+
+fn row(subject: &Subject<'_>, agent: &Path) -> Result<(), String> {
+    let Some((plain, _)) = subject.measure(None)? else {
+        return Err(format!("{} does not run", subject.name));
+    };
+    print!("{:<12} {:>9.2}", subject.name, plain.seconds);
+    let mut written = 0;
+    for (_, options) in PLANS {
+        match subject.measure(Some((agent, options)))? {
+            Some((run, size)) => {
+                let (time, processor) =
+                    (run.seconds / plain.seconds, run.processor / plain.processor);
+                print!(" {:>16}", format!("{time:.1} ({processor:.1})"));
+                written = size;
+            }
+            None => print!(" {:>16}", "did not end"),
+        }
+    }
+    println!(" {:>8}", written >> 20);
+    Ok(())
+}
+
+/// How long a program takes that does nothing.
+fn start_up(agent: &Path, classes: &Path) -> Result<(), String> {
+    let source = classes.join("Main.java");
+    let program = "package hello; class Main { public static void main(String[] a) { System.out.println(1); } }";
+    std::fs::write(&source, program).map_err(|error| error.to_string())?;
+    let classes = classes.join("hello");
+    let javac = Command::new("javac").arg("-d").arg(&classes).arg(&source).status();
+    if !javac.is_ok_and(|status| status.success()) {
+        return Err("javac cannot compile an empty program".to_owned());
+    }
+    let subject = Subject { name: "hello".into(), classes, arguments: &[] };
+    let plain = subject.measure(None)?;
+    let recorded = subject.measure(Some((agent, "events=synchronization:fields:arrays")))?;
+    if let (Some((plain, _)), Some((recorded, _))) = (plain, recorded) {
+        let (plain, recorded) = (1000.0 * plain.seconds, 1000.0 * recorded.seconds);
+        println!("a program that does nothing: {plain:.0} ms, with the agent {recorded:.0} ms");
+    }
+    Ok(())
+}
+
+/// How many events are written in a second if nothing is left out, and how large they are.
+fn all_events(agent: &Path, classes: &Path) -> Result<(), String> {
+    let classes = classes.join("tsp");
+    if !classes.exists() {
+        return Ok(());
+    }
+    let subject = Subject { name: "tsp".into(), classes, arguments: &["12"] };
+    let Some((plain, _)) = subject.measure(None)? else { return Ok(()) };
+    let folder = session_folder()?;
+    let session = folder.path().join("session");
+    let run = subject.run_once(Some((agent, "filters=")), &session)?;
+    let bytes = size(&session) as f64;
+    let mut source = session::open(&session).map_err(|error| error.to_string())?;
+    let (mut batch, mut events) = (Vec::new(), 0);
+    loop {
+        source.next_batch(&mut batch).map_err(|error| error.to_string())?;
+        if batch.is_empty() {
+            break;
+        }
+        events += batch.len();
+    }
+    let rate = events as f64 / (run.seconds - plain.seconds) / 1e6;
+    println!(
+        "tsp without filters: {:.1} M events, {rate:.1} M/s more than the plain program needs, {:.1} bytes each",
+        events as f64 / 1e6,
+        bytes / events as f64
+    );
+    Ok(())
+}
+
+/// The shared-memory file system if it is there, as the agent will be told by default.
+fn session_folder() -> Result<tempfile::TempDir, String> {
+    let shared = Path::new("/dev/shm");
+    let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };
+    folder.map_err(|error| error.to_string())
+}
+
+/// How many bytes of events are in a session: arenas are reserved as a whole and end with zeros.
+fn size(session: &Path) -> u64 {
+    let arenas = std::fs::read_dir(session).into_iter().flatten().flatten();
+    let arenas = arenas.filter(|file| file.file_name().to_string_lossy().starts_with("arena-"));
+    arenas.map(|file| std::fs::read(file.path()).map_or(0, |bytes| used(&bytes))).sum()
+}
+
+fn used(arena: &[u8]) -> u64 {
+    arena.iter().rposition(|&byte| byte != 0).map_or(0, |last| last as u64 + 1)
+}
+
+fn find_agent() -> Result<PathBuf, String> {
+    let here = std::env::current_exe().map_err(|error| error.to_string())?;
+    let beside = here.with_file_name("libunsnarl_agent.so");
+    if beside.is_file() {
+        Ok(beside)
+    } else {
+        Err(format!("{} is missing: cargo build --release -p unsnarl-agent", beside.display()))
+    }
+}

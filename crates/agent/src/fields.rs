@@ -1,0 +1,347 @@
+//! What is known of the fields of loaded classes: when code is rewritten, and again when a place in the code is
+//! reached for the first time, for then all classes that it needs are loaded.
+//!
+//! Fields that a filter can tell apart have a *group* and a place in it: an entry of the filter has a bit for
+//! reads and one for writes of each field of a group of an object. Two class loaders may load different classes of
+//! one name: the fields of both count then, what they disagree on is unknown, and they have no groups any
+//! more. Places in the code that are resolved by then belong to the first of them.
+
+use rustc_hash::FxHashMap;
+use unsnarl_classfile::flags;
+use unsnarl_classfile::read::ClassFile;
+use unsnarl_instrument::{FieldName, Plan, SiteNumber, Volatility};
+
+// A cell, as `UnsnarlSites.java` has it.
+const RESOLVED: u64 = 1;
+const NUMBERED: u64 = 2;
+const SKIPPED: u64 = 4;
+const GROUPED: u64 = 8;
+const BITS: u32 = 8;
+const GROUP: u32 = 32;
+const FIELDS_OF_A_GROUP: usize = 12;
+
+/// Fields by the classes that declare them, and the fields that places in the code access.
+#[derive(Debug, Default)]
+pub(crate) struct Fields {
+    classes: FxHashMap<Vec<u8>, Class>,
+    sites: FxHashMap<SiteNumber, (FieldName, Volatility)>,
+    groups: usize,
+}
+
+#[derive(Debug)]
+struct Class {
+    /// Nothing if two classes of this name have different ones.
+    superclass: Option<Vec<u8>>,
+    fields: FxHashMap<(Vec<u8>, Vec<u8>), Field>,
+    /// Whether all classes of this name got the field for ids.
+    keeps_ids: bool,
+    /// Whether it makes clones that no hook sees.
+    clones_unseen: bool,
+}
+
+/// A declared field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Field {
+    /// `Unknown` if classes of one name disagree.
+    volatility: Volatility,
+    /// The number of the group, which is not 0, and the place of the first bit.
+    group: Option<(u16, u8)>,
+}
+
+enum Found<'t> {
+    Field(&'t [u8], Field),
+    /// All classes above are known and none declares it: a constant of an interface, or an error.
+    Nowhere,
+    Unknown,
+}
+
+/// No chain of superclasses is longer; a damaged table may have a cycle.
+const MOST_SUPERCLASSES: usize = 1000;
+
+impl Fields {
+    /// Takes a class in.
+    pub(crate) fn add(&mut self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
+        let mut fields = FxHashMap::default();
+        let mut grouped = 0;
+        for field in &class.fields {
+            let volatility = Volatility::of(field.access);
+            let has_group = volatility == Volatility::Plain && field.access & flags::STATIC == 0;
+            let group = u16::try_from(1 + self.groups + grouped / FIELDS_OF_A_GROUP).ok();
+            let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
+            grouped += usize::from(has_group);
+            let group = group.filter(|_| has_group).map(|group| (group, place));
+            let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
+            fields.insert(key, Field { volatility, group });
+        }
+        self.groups += grouped.div_ceil(FIELDS_OF_A_GROUP);
+        let new = Class {
+            superclass: Some(class.super_name().unwrap_or_default().to_vec()),
+            fields,
+            keeps_ids,
+            clones_unseen,
+        };
+        match self.classes.get_mut(class.name()) {
+            Some(known) => known.merge(new),
+            None => {
+                self.classes.insert(class.name().to_vec(), new);
+            }
+        }
+    }
+
+    /// The class could not be rewritten: it has no field for ids, and its clones are not seen.
+    pub(crate) fn stays_as_it_is(&mut self, class: &ClassFile<'_>) {
+        if let Some(known) = self.classes.get_mut(class.name()) {
+            known.keeps_ids = false;
+            known.clones_unseen |= unsnarl_instrument::identity::clones(class);
+        }
+    }
+
+    /// Remembers what is accessed at a place in the code.
+    pub(crate) fn add_site(&mut self, site: SiteNumber, field: FieldName, volatility: Volatility) {
+        self.sites.insert(site, (field, volatility));
+    }
+
+    pub(crate) fn keeps_ids(&self, class: &[u8]) -> bool {
+        self.classes.get(class).is_some_and(|known| known.keeps_ids)
+    }
+
+    /// Whether instances of a class may use its field for ids: no class above it clones them unseen.
+    pub(crate) fn has_safe_ids(&self, class: &[u8]) -> bool {
+        let mut current = class;
+        for _ in 0..MOST_SUPERCLASSES {
+            match self.classes.get(current) {
+                Some(known) if !known.clones_unseen => match &known.superclass {
+                    Some(above) if above.is_empty() => return self.keeps_ids(class),
+                    Some(above) => current = above,
+                    None => return false,
+                },
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    pub(crate) fn volatility(&self, field: &FieldName) -> Volatility {
+        match self.find(field) {
+            Found::Field(_, found) => found.volatility,
+            Found::Nowhere => Volatility::Plain,
+            Found::Unknown => Volatility::Unknown,
+        }
+    }
+
+    /// The class that declares the field of a site.
+    pub(crate) fn declaring_class(&self, site: SiteNumber) -> Option<&[u8]> {
+        match self.find(&self.sites.get(&site)?.0) {
+            Found::Field(class, _) => Some(class),
+            _ => None,
+        }
+    }
+
+    /// The cell of sites with numbers in a row, which access plain fields of one object if they are several. If
+    /// the fields are not of one group, no filter knows them together.
+    pub(crate) fn cell_of_all(&self, first: SiteNumber, count: u32, plan: &Plan) -> u64 {
+        let cells = (0..count).map(|offset| self.cell(SiteNumber(first.0 + offset), plan));
+        cells
+            .reduce(|all, cell| if all >> GROUP == cell >> GROUP { all | cell } else { RESOLVED })
+            .unwrap_or(RESOLVED)
+    }
+
+    /// The cell of a site, without an offset; 0 if the class of the field is not there yet.
+    fn cell(&self, site: SiteNumber, plan: &Plan) -> u64 {
+        let Some((field, when_rewritten)) = self.sites.get(&site) else { return RESOLVED };
+        let found = self.find(field);
+        if *when_rewritten != Volatility::Unknown {
+            // What the code calls does not depend on what is found out later.
+            let numbered = *when_rewritten == Volatility::Volatile;
+            return match found {
+                _ if numbered => RESOLVED | NUMBERED,
+                Found::Field(_, found) => plain(found, plan),
+                _ => RESOLVED,
+            };
+        }
+        match found {
+            Found::Field(
+                _,
+                Field { volatility: Volatility::Unknown | Volatility::Volatile, .. },
+            ) => RESOLVED | NUMBERED,
+            Found::Field(_, found) => plain(found, plan),
+            Found::Nowhere => RESOLVED,
+            Found::Unknown => 0,
+        }
+    }
+
+    /// Looks a field up from the class that the code names.
+    fn find(&self, field: &FieldName) -> Found<'_> {
+        let key = (field.name.clone(), field.descriptor.clone());
+        let mut current = &field.class[..];
+        for _ in 0..MOST_SUPERCLASSES {
+            let Some((name, class)) = self.classes.get_key_value(current) else {
+                return Found::Unknown;
+            };
+            match (class.fields.get(&key), &class.superclass) {
+                (Some(field), _) => return Found::Field(name, *field),
+                (None, Some(above)) if above.is_empty() => return Found::Nowhere,
+                (None, Some(above)) => current = above,
+                (None, None) => return Found::Unknown,
+            }
+        }
+        Found::Unknown
+    }
+}
+
+fn plain(field: Field, plan: &Plan) -> u64 {
+    let skipped =
+        !plan.events.fields || field.volatility == Volatility::Final && plan.filters.escape;
+    match field.group {
+        _ if skipped => RESOLVED | SKIPPED,
+        Some((group, place)) if plan.filters.epoch => {
+            RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | u64::from(group) << GROUP
+        }
+        _ => RESOLVED,
+    }
+}
+
+impl Class {
+    fn merge(&mut self, other: Self) {
+        let same = self.superclass == other.superclass
+            && self.fields.len() == other.fields.len()
+            && self.fields.iter().all(|(key, field)| {
+                other.fields.get(key).is_some_and(|it| {
+                    it.volatility == field.volatility && it.group.is_some() == field.group.is_some()
+                })
+            });
+        self.keeps_ids &= other.keeps_ids;
+        self.clones_unseen |= other.clones_unseen;
+        if same {
+            return;
+        }
+        if self.superclass != other.superclass {
+            self.superclass = None;
+        }
+        for (key, field) in other.fields {
+            self.fields
+                .entry(key)
+                .and_modify(|known| {
+                    if known.volatility != field.volatility {
+                        known.volatility = Volatility::Unknown;
+                    }
+                })
+                .or_insert(field);
+        }
+        for field in self.fields.values_mut() {
+            field.group = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use unsnarl_instrument::Filters;
+
+    use super::*;
+
+    /// The bytes of classes, compiled together, in the order of their names.
+    fn compile(source: &str, names: &[&str]) -> Vec<Vec<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("A.java");
+        std::fs::write(&file, source).unwrap();
+        unsnarl_testing::jdk().compile([file.as_path()], folder.path());
+        let class =
+            |name: &&str| std::fs::read(folder.path().join(format!("{name}.class"))).unwrap();
+        names.iter().map(class).collect()
+    }
+
+    fn field(class: &str, name: &str) -> FieldName {
+        FieldName { class: class.into(), name: name.into(), descriptor: b"I".to_vec() }
+    }
+
+    const OBJECT: &str = "class A extends B { int a1, a2; final int a3 = new B().b; volatile int a4; } \
+                          class B { int b; } ";
+
+    fn add(fields: &mut Fields, bytes: &[u8], clones_unseen: bool) {
+        let class = ClassFile::read(bytes).unwrap();
+        fields.add(&class, class.name() != b"java/lang/Object", clones_unseen);
+    }
+
+    /// `A` and `B` and a class that stands for `Object`, which has nothing above it.
+    fn known(clones_unseen: bool) -> Fields {
+        let mut fields = Fields::default();
+        let top = Class {
+            superclass: Some(Vec::new()),
+            fields: FxHashMap::default(),
+            keeps_ids: false,
+            clones_unseen,
+        };
+        fields.classes.insert(b"java/lang/Object".to_vec(), top);
+        compile(OBJECT, &["A", "B"]).iter().for_each(|bytes| add(&mut fields, bytes, false));
+        fields
+    }
+
+    #[test]
+    fn fields_are_known_when_all_above_is() {
+        let classes = compile(OBJECT, &["A", "B"]);
+        let mut fields = Fields::default();
+        add(&mut fields, &classes[0], false);
+        assert_eq!(fields.volatility(&field("A", "b")), Volatility::Unknown);
+        let fields = known(false);
+        for (name, expected) in [
+            ("b", Volatility::Plain),
+            ("a1", Volatility::Plain),
+            ("a3", Volatility::Final),
+            ("a4", Volatility::Volatile),
+            ("nowhere", Volatility::Plain),
+        ] {
+            assert_eq!(fields.volatility(&field("A", name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn fields_of_one_class_are_filtered_together_and_others_are_not() {
+        let mut fields = known(false);
+        let plan = Plan::default();
+        for (number, name) in (1..).zip(["a1", "a2", "b", "a3", "a4"]) {
+            fields.add_site(SiteNumber(number), field("A", name), Volatility::Unknown);
+        }
+        let cell = |first, count| fields.cell_of_all(SiteNumber(first), count, &plan);
+        assert_eq!(cell(1, 2), cell(1, 1) | cell(2, 1));
+        assert_eq!(cell(1, 2) & GROUPED, GROUPED);
+        assert_eq!(cell(2, 2), RESOLVED, "of two classes");
+        assert_eq!(cell(4, 1), RESOLVED | SKIPPED);
+        assert_eq!(cell(5, 1), RESOLVED | NUMBERED);
+        assert_eq!(fields.declaring_class(SiteNumber(3)), Some(&b"B"[..]));
+        let mut plan = Plan::default();
+        plan.filters = Filters::NONE;
+        assert_eq!(fields.cell_of_all(SiteNumber(4), 1, &plan), RESOLVED);
+    }
+
+    /// Two loaders have two classes of the name: which one a place in the code means cannot be known.
+    #[test]
+    fn classes_of_one_name_that_differ_are_not_filtered() {
+        let mut fields = known(false);
+        let other = compile("class A { int a2, a1; volatile int a3; } ", &["A"]);
+        add(&mut fields, &other[0], false);
+        fields.add_site(SiteNumber(1), field("A", "a1"), Volatility::Plain);
+        assert_eq!(fields.cell_of_all(SiteNumber(1), 1, &Plan::default()), RESOLVED);
+        assert_eq!(fields.volatility(&field("A", "a3")), Volatility::Unknown);
+        assert_eq!(fields.volatility(&field("A", "b")), Volatility::Unknown);
+        assert!(!fields.has_safe_ids(b"A"));
+    }
+
+    #[test]
+    fn ids_are_not_kept_below_a_class_that_clones_unseen() {
+        assert!(known(false).has_safe_ids(b"A"));
+        assert!(!known(true).has_safe_ids(b"A"));
+        assert!(!known(false).has_safe_ids(b"Unknown"));
+    }
+
+    #[test]
+    fn the_runtime_agrees() {
+        let source = include_str!("../../../runtime/java/lang/UnsnarlSites.java");
+        for (name, value) in [("NUMBERED", NUMBERED), ("SKIPPED", SKIPPED), ("GROUPED", GROUPED)] {
+            assert!(source.contains(&format!("static final long {name} = {value};")), "{name}");
+        }
+        for (name, value) in [("BITS", BITS), ("GROUP", GROUP)] {
+            assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
+        }
+    }
+}

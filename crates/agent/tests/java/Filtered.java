@@ -1,0 +1,327 @@
+import java.util.ArrayList;
+
+/**
+ * Races that a filter would hide if it left out too much, each with a twin that has none. The names of the fields
+ * say which; of the arrays, those of long and of char have races.
+ */
+public class Filtered {
+    int manyRacy;
+    int manyOk;
+    int readThenWriteRacy;
+    int readThenReadOk;
+    int volatileRacy;
+    int volatileOk;
+    int exitRacy;
+    int exitOk;
+    int waitRacy;
+    int waitOk;
+    int startRacy;
+    int startOk;
+    static int staticRacy;
+    static int staticOk;
+    static int initializedRacy;
+
+    volatile boolean flag;
+    boolean ready;
+    final Object lock = new Object();
+
+    interface Body {
+        void run() throws Exception;
+    }
+
+    static Thread start(Body body) {
+        Thread thread = new Thread(() -> {
+            try {
+                body.run();
+            } catch (Exception e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        thread.start();
+        return thread;
+    }
+
+    static void both(Body first, Body second) throws Exception {
+        Thread one = start(first);
+        Thread two = start(second);
+        one.join();
+        two.join();
+    }
+
+    /** The second runs behind the flag that the first has set somewhere. */
+    void flagged(Body first, Body second) throws Exception {
+        flag = false;
+        both(first, () -> {
+            while (!flag) {
+                Thread.sleep(1);
+            }
+            second.run();
+        });
+    }
+
+    static class Copied implements Cloneable {
+        int sharedRacy;
+        int apartOk;
+        int sameRacy;
+
+        Copied copy() throws CloneNotSupportedException {
+            return (Copied) clone();
+        }
+    }
+
+    static class Below extends Copied {
+        @Override
+        protected Object clone() throws CloneNotSupportedException {
+            return super.clone();
+        }
+    }
+
+    /** Not a copy at all. */
+    static class Same extends Copied {
+        @Override
+        protected Object clone() {
+            return this;
+        }
+    }
+
+    /** A class of the JDK clones it. */
+    static class Inherited extends ArrayList<String> {
+        int listOk;
+        int listRacy;
+    }
+
+    static class Leaking {
+        static Leaking last;
+        int leakedRacy;
+        int hiddenOk;
+
+        Leaking(Filtered it) {
+            hiddenOk = 1;
+            leakedRacy = 1;
+            publish(it, this);
+            leakedRacy = 2;
+        }
+
+        static void publish(Filtered it, Leaking leaking) {
+            synchronized (it.lock) {
+                last = leaking;
+            }
+        }
+    }
+
+    static class Initializing {
+        static int value = 5;
+
+        static {
+            initializedRacy = 1;
+        }
+    }
+
+    void repeated() throws Exception {
+        both(() -> {
+            for (int i = 0; i < 1000; i++) {
+                manyRacy++;
+            }
+        }, () -> manyRacy++);
+        both(() -> {
+            synchronized (lock) {
+                for (int i = 0; i < 1000; i++) {
+                    manyOk++;
+                }
+            }
+        }, () -> {
+            synchronized (lock) {
+                manyOk++;
+            }
+        });
+        both(() -> {
+            int seen = readThenWriteRacy;
+            readThenWriteRacy = 5;
+        }, () -> {
+            int seen = readThenWriteRacy;
+        });
+        both(() -> {
+            int seen = readThenReadOk + readThenReadOk;
+        }, () -> {
+            int seen = readThenReadOk;
+        });
+        flagged(() -> {
+            staticRacy++;
+            staticOk++;
+            flag = true;
+            for (int i = 0; i < 10; i++) {
+                addToStatic();
+            }
+        }, () -> {
+            staticRacy++;
+            staticOk++;
+        });
+    }
+
+    static void addToStatic() {
+        staticRacy++;
+    }
+
+    /** The same field is written before and after what releases. */
+    void released() throws Exception {
+        flagged(() -> {
+            volatileRacy = 1;
+            volatileOk = 1;
+            volatileOk = 2;
+            flag = true;
+            volatileRacy = 2;
+        }, () -> {
+            int seen = volatileOk + volatileRacy;
+        });
+        both(() -> {
+            synchronized (lock) {
+                exitRacy = 1;
+                exitOk = 1;
+                ready = true;
+            }
+            exitRacy = 2;
+        }, () -> {
+            boolean done = false;
+            while (!done) {
+                synchronized (lock) {
+                    done = ready;
+                }
+            }
+            int seen = exitOk + exitRacy;
+        });
+        ready = false;
+        both(() -> {
+            synchronized (lock) {
+                waitRacy = 1;
+                waitOk = 1;
+                ready = true;
+                lock.wait(200);
+                waitRacy = 2;
+            }
+        }, () -> {
+            boolean done = false;
+            while (!done) {
+                synchronized (lock) {
+                    done = ready;
+                }
+            }
+            int seen = waitOk + waitRacy;
+        });
+        startRacy = 1;
+        startOk = 1;
+        Thread started = start(() -> {
+            int seen = startRacy + startOk;
+        });
+        startRacy = 2;
+        started.join();
+    }
+
+    static void cloned(Copied original) throws Exception {
+        original.sharedRacy = 1;
+        original.apartOk = 1;
+        original.sameRacy = 1;
+        Copied copy = original.copy();
+        copy.apartOk = 2;
+        both(() -> {
+            original.apartOk++;
+            copy.sharedRacy++;
+        }, () -> {
+            copy.apartOk++;
+            copy.sharedRacy++;
+        });
+    }
+
+    static void same(Same original) throws Exception {
+        Copied other = original.copy();
+        both(() -> original.sameRacy++, () -> other.sameRacy++);
+    }
+
+    static void inherited() throws Exception {
+        Inherited original = new Inherited();
+        original.listOk = 1;
+        Inherited copy = (Inherited) original.clone();
+        both(() -> {
+            original.listOk++;
+            original.listRacy++;
+        }, () -> {
+            copy.listOk++;
+            original.listRacy++;
+        });
+    }
+
+    void leaked() throws Exception {
+        both(() -> new Leaking(this), () -> {
+            Leaking seen = null;
+            while (seen == null) {
+                synchronized (lock) {
+                    seen = Leaking.last;
+                }
+            }
+            int both = seen.hiddenOk + seen.leakedRacy;
+        });
+    }
+
+    static void arrays() throws Exception {
+        long[] racy = new long[100];
+        short[] apart = new short[100];
+        both(() -> {
+            for (int i = 0; i < 60; i++) {
+                racy[i] = i;
+            }
+            for (int i = 0; i < 100; i += 2) {
+                apart[i]++;
+            }
+        }, () -> {
+            for (int i = 99; i >= 59; i--) {
+                racy[i] = i;
+            }
+            for (int i = 99; i > 0; i -= 2) {
+                apart[i]++;
+            }
+        });
+    }
+
+    /** A range does not go on behind what was released in the middle of it. */
+    void ranges() throws Exception {
+        char[] racy = new char[10];
+        byte[] ordered = new byte[10];
+        flagged(() -> {
+            for (int i = 0; i < 10; i++) {
+                racy[i] = 'x';
+                if (i == 5) {
+                    for (int j = 0; j < 10; j++) {
+                        ordered[j] = 1;
+                    }
+                    flag = true;
+                }
+            }
+        }, () -> {
+            int seen = racy[5] + racy[6] + ordered[9];
+        });
+    }
+
+    /** The end of a class initializer releases: the write behind it is seen, the one in it was ordered. */
+    static void initialized() throws Exception {
+        both(() -> {
+            int seen = Initializing.value;
+            initializedRacy = 2;
+        }, () -> {
+            Thread.sleep(100);
+            int seen = Initializing.value + initializedRacy;
+        });
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Filtered it = new Filtered();
+        it.repeated();
+        it.released();
+        cloned(new Copied());
+        cloned(new Below());
+        same(new Same());
+        inherited();
+        it.leaked();
+        arrays();
+        it.ranges();
+        initialized();
+    }
+}

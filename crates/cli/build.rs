@@ -1,0 +1,60 @@
+//! Builds the agent, which the binary carries inside itself: so `cargo install` gives a whole `unsnarl`.
+//!
+//! The agent is a library that a JVM loads. Cargo cannot make it a dependency of a binary, so it is built by a
+//! cargo of its own, in a folder of its own: this one holds the lock on the usual folder.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// What the agent is made of, from the root of the workspace.
+const SOURCES: [&str; 9] = [
+    "runtime",
+    "models",
+    "crates/agent",
+    "crates/classfile",
+    "crates/entity",
+    "crates/instrument",
+    "crates/launch",
+    "crates/models",
+    "crates/trace",
+];
+
+fn main() {
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../..");
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", root.join(source).display());
+    }
+    println!("cargo::rerun-if-changed={}", root.join("Cargo.lock").display());
+    println!("cargo::rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let target = out.join("agent");
+    let is_release = variable("PROFILE") == "release";
+
+    let mut cargo = Command::new(variable("CARGO"));
+    // What cargo and clippy tell this build is not meant for that one.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        let is_ours = text.starts_with("CARGO_") && !text.starts_with("CARGO_HOME");
+        if (is_ours && !text.starts_with("CARGO_NET")) || text.starts_with("RUSTC_W") {
+            cargo.env_remove(name);
+        }
+    }
+    cargo.arg("build").arg("--manifest-path").arg(root.join("crates/agent/Cargo.toml"));
+    cargo.arg("--target-dir").arg(&target).args(["--locked", "--quiet"]);
+    if is_release {
+        cargo.arg("--release").env("CARGO_PROFILE_RELEASE_DEBUG", "none");
+        cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
+    }
+    let result = cargo.output().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
+    let errors = String::from_utf8_lossy(&result.stderr);
+    assert!(result.status.success(), "the agent could not be built:\n{errors}");
+    let built = target.join(if is_release { "release" } else { "debug" });
+    let library = out.join("agent.so");
+    fs::copy(built.join("libunsnarl_agent.so"), &library)
+        .unwrap_or_else(|error| panic!("cannot take the agent over: {error}"));
+}
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}

@@ -1,0 +1,150 @@
+//! Traces and the detectors that look at them, for `analyze` and `run`.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, RacingEvent};
+use unsnarl_findings::{Finding, Report, Statistic, Tool};
+use unsnarl_trace::session::format::{MARK_FILE, RUN_FILE};
+use unsnarl_trace::{Source, Tables, TraceError};
+
+/// Detectors with their lines in the table.
+pub(crate) type Detectors = Vec<(&'static DetectorEntry, Box<dyn Detector>)>;
+
+/// The chosen detectors, or all.
+pub(crate) fn detectors(chosen: &[&DetectorEntry]) -> Detectors {
+    DETECTORS
+        .iter()
+        .filter(|entry| chosen.is_empty() || chosen.iter().any(|it| it.name == entry.name))
+        .map(|entry| (entry, (entry.make)()))
+        .collect()
+}
+
+/// The traces with the folders of runs replaced by the sessions in them.
+pub(crate) fn sessions(traces: &[PathBuf]) -> Vec<PathBuf> {
+    let of_run = |run: &PathBuf| -> io::Result<Vec<PathBuf>> {
+        let folders = std::fs::read_dir(run)?.map(|entry| Ok(entry?.path()));
+        let mut sessions: Vec<_> = folders.collect::<io::Result<_>>()?;
+        sessions.retain(|folder| folder.join(MARK_FILE).is_file());
+        sessions.sort();
+        Ok(sessions)
+    };
+    let mut all = Vec::new();
+    for trace in traces {
+        match trace.join(RUN_FILE).is_file().then(|| of_run(trace)) {
+            Some(Ok(sessions)) if !sessions.is_empty() => all.extend(sessions),
+            // Whoever opens it tells what is wrong.
+            _ => all.push(trace.clone()),
+        }
+    }
+    all
+}
+
+/// What came out of the traces so far.
+#[derive(Default)]
+pub(crate) struct Analyzed {
+    findings: Vec<Finding>,
+    pub(crate) notes: Vec<String>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl Analyzed {
+    /// One of the counts.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+
+    fn add(&mut self, name: &'static str, count: usize) {
+        *self.counts.entry(name).or_default() += count as u64;
+    }
+
+    /// Shows a trace to the detectors, and what races to `each`. The inner error says why the trace could
+    /// not be read; what was read before is analysed nevertheless.
+    pub(crate) fn add_trace(
+        &mut self,
+        name: &str,
+        source: &mut dyn Source,
+        mut detectors: Detectors,
+        mut each: impl FnMut(&DetectorEntry, &[RacingEvent], &Tables) -> io::Result<()>,
+    ) -> anyhow::Result<Result<(), TraceError>> {
+        let mut batch = Vec::new();
+        let mut events = 0;
+        let outcome = loop {
+            match source.next_batch(&mut batch) {
+                Err(error) => break Err(error),
+                Ok(()) if batch.is_empty() => break Ok(()),
+                Ok(()) => {}
+            }
+            events += batch.len();
+            for (entry, detector) in &mut detectors {
+                detector.on_all(&batch, source.tables());
+                each(entry, &detector.take_racing_events(), source.tables())?;
+            }
+        };
+        match outcome {
+            Err(error) if events == 0 => return Ok(Err(error)),
+            Err(error) => self.notes.push(error.to_string()),
+            Ok(()) => {}
+        }
+        self.add("events", events);
+        self.add_tables(source.tables());
+        self.add_problems(name, source);
+        for (_, detector) in detectors {
+            self.add_checked(detector.finish(source.tables()));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Takes in what came out of other traces.
+    pub(crate) fn add_all(&mut self, other: Self) {
+        self.findings.extend(other.findings);
+        self.notes.extend(other.notes);
+        for (name, count) in other.counts {
+            *self.counts.entry(name).or_default() += count;
+        }
+    }
+
+    fn add_tables(&mut self, tables: &Tables) {
+        self.add("traces", 1);
+        self.add("threads", tables.threads.len());
+        self.add("locks", tables.locks.len());
+        self.add("variables", tables.variables.len());
+    }
+
+    fn add_checked(&mut self, checked: Checked) {
+        self.findings.extend(checked.findings);
+        for (name, count) in checked.stats {
+            *self.counts.entry(name).or_default() += count;
+        }
+    }
+
+    /// Tells what was skipped in a trace.
+    fn add_problems(&mut self, path: &str, source: &dyn Source) {
+        let problems = source.problems();
+        let first = problems.first();
+        self.notes.extend(first.iter().map(|problem| format!("{path}: {problem} (skipped)")));
+        let more = problems.count() - first.len() as u64;
+        if more > 0 {
+            self.notes.push(format!("{path}: {more} more such places were skipped"));
+        }
+        let lost = problems.lost();
+        self.notes.extend(lost.iter().map(|what| format!("{path}: not recorded: {what}")));
+        let more = problems.lost_count() - lost.len() as u64;
+        if more > 0 {
+            self.notes.push(format!("{path}: {more} more such things were not recorded"));
+        }
+    }
+
+    /// The report of all of it.
+    pub(crate) fn report(self, failures: Vec<String>, seconds: f64) -> Report {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let tool = Tool { name: "unsnarl".to_owned(), version };
+        let mut report = Report::new(tool, self.findings);
+        report.notes = failures.into_iter().chain(self.notes).collect();
+        let counts = self.counts.into_iter();
+        report.stats = counts.map(|(name, count)| (name.into(), Statistic::Count(count))).collect();
+        report.stats.insert("seconds".into(), Statistic::Seconds(seconds));
+        report
+    }
+}

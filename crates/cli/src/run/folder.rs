@@ -1,0 +1,100 @@
+//! The folder of a run: where the agents of its JVMs put their sessions.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use unsnarl_trace::session::format::{MARK_FILE, RUN_FILE};
+
+/// Where shared memory can be had as files.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// A folder that agents write to as long as this lives.
+pub(super) struct RunFolder {
+    path: PathBuf,
+    /// Locked: so agents see that somebody watches.
+    _mark: File,
+    is_kept: bool,
+}
+
+impl RunFolder {
+    /// A folder that stays when the run is over.
+    pub(super) fn recorded(path: &Path) -> anyhow::Result<Self> {
+        let is_empty = fs::read_dir(path).map(|mut entries| entries.next().is_none());
+        if path.exists() && !is_empty.unwrap_or(false) {
+            bail!("{} is there already", path.display());
+        }
+        Self::create(path.to_owned(), true)
+    }
+
+    /// A folder that goes when the run is over: in `place`, or where there is most likely to be room.
+    pub(super) fn temporary(place: Option<&Path>, room: u64) -> anyhow::Result<Self> {
+        let place = match place {
+            Some(place) => place.to_owned(),
+            None if has_room(Path::new(SHARED_MEMORY), room) => SHARED_MEMORY.into(),
+            None => std::env::temp_dir(),
+        };
+        let user = rustix::process::geteuid().as_raw();
+        let prefix = format!("unsnarl-run-{user}-");
+        remove_abandoned(&place, &prefix);
+        Self::create(place.join(format!("{prefix}{}", std::process::id())), false)
+    }
+
+    fn create(path: PathBuf, is_kept: bool) -> anyhow::Result<Self> {
+        let shown = path.display();
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .with_context(|| format!("cannot make {shown}"))?;
+        let path = path.canonicalize().with_context(|| format!("cannot find {shown}"))?;
+        let mark = File::create_new(path.join(RUN_FILE))
+            .with_context(|| format!("cannot write to {}", path.display()))?;
+        mark.lock().with_context(|| format!("cannot lock {}", path.join(RUN_FILE).display()))?;
+        Ok(Self { path, _mark: mark, is_kept })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The sessions that are there now.
+    pub(super) fn sessions(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        let mut sessions: Vec<_> = entries.map(|entry| entry.path()).collect();
+        sessions.retain(|folder| folder.join(MARK_FILE).is_file());
+        sessions.sort();
+        sessions
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // What is left is removed by the next run.
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Removes what runs have left that were killed.
+fn remove_abandoned(place: &Path, prefix: &str) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if !entry.file_name().to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        let is_abandoned = File::open(entry.path().join(RUN_FILE))
+            .is_ok_and(|mark| mark.try_lock_shared().is_ok());
+        if is_abandoned {
+            // Whatever keeps it there does not matter to this run.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether a file system has so many bytes free, twice.
+fn has_room(place: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(place)
+        .is_ok_and(|status| status.f_bavail.saturating_mul(status.f_frsize) / 2 >= bytes)
+}

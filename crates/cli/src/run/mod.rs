@@ -1,0 +1,187 @@
+//! `unsnarl run`: runs a program with the agent and shows what it does to the dynamic detectors, while it
+//! does it.
+
+mod folder;
+mod library;
+mod program;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use unsnarl_detect_dynamic::DetectorEntry;
+use unsnarl_findings::Report;
+use unsnarl_launch::Agent;
+use unsnarl_report::json;
+use unsnarl_trace::session;
+
+use crate::ExitStatus;
+use crate::args::{ExitCodeOf, ReportFormat, RunArguments};
+use crate::check::write_text;
+use crate::dynamic::{self, Analyzed};
+use crate::output::Output;
+
+use folder::RunFolder;
+pub(crate) use program::Streams;
+use program::{Ended, Program};
+
+/// How often new JVMs are looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Runs the command.
+pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let (report, ended) = watch_program(arguments, Streams::Inherited)?;
+    write(&report, arguments, output)?;
+    let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
+    Ok(match arguments.exit_code {
+        ExitCodeOf::Program => ExitStatus::Program(ended.code()),
+        ExitCodeOf::Findings if fails => ExitStatus::Findings,
+        ExitCodeOf::Findings => ExitStatus::Clean,
+    })
+}
+
+/// Runs the program, and reports what was seen.
+pub(crate) fn watch_program(
+    arguments: &RunArguments,
+    streams: Streams,
+) -> anyhow::Result<(Report, Ended)> {
+    let started = Instant::now();
+    let buffer = u64::from(arguments.buffer) << 20;
+    let folder = match &arguments.record {
+        Some(path) => RunFolder::recorded(path)?,
+        None => RunFolder::temporary(arguments.session_dir.as_deref(), buffer)?,
+    };
+    let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
+    let program = Program::start(&arguments.command, &agent, streams)?;
+    let watcher = Watcher::start(folder, &arguments.detect, arguments.no_analysis);
+    let ended = program.wait();
+    let watched = watcher.finish();
+    let ended = ended?;
+
+    let program = &arguments.command[0];
+    if watched.sessions == 0 {
+        let code = ended.text(program);
+        bail!("{code}, and no JVM that it started could be watched");
+    }
+    let mut analyzed = watched.analyzed;
+    analyzed.notes.push(ended.text(program));
+    if let Some(path) = &arguments.record {
+        analyzed.notes.push(format!("the trace is in {}", path.display()));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    Ok((analyzed.report(watched.failures, seconds), ended))
+}
+
+fn write(report: &Report, arguments: &RunArguments, output: &mut Output) -> anyhow::Result<()> {
+    match arguments.format {
+        ReportFormat::Text => write_text(report, output)?,
+        ReportFormat::Json => json::write(report, output.result())?,
+    }
+    Ok(())
+}
+
+/// What the agent is told.
+fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
+    let mut options = OsString::from("run=");
+    options.push(folder.path().to_string_lossy().replace(',', ",,"));
+    if arguments.record.is_none() {
+        options.push(format!(",limit={}", u64::from(arguments.buffer) << 20));
+    }
+    for (name, patterns) in [("include", &arguments.include), ("exclude", &arguments.exclude)] {
+        if !patterns.is_empty() {
+            options.push(format!(",{name}={}", patterns.join(":")));
+        }
+    }
+    if arguments.no_arrays {
+        options.push(",events=fields:synchronization");
+    }
+    options
+}
+
+/// Analyses the sessions of a run, each in a thread of its own, as they appear.
+struct Watcher {
+    thread: JoinHandle<Watched>,
+    /// Set when the program has ended.
+    stop: Arc<AtomicBool>,
+}
+
+/// What came out of all sessions.
+#[derive(Default)]
+struct Watched {
+    sessions: usize,
+    analyzed: Analyzed,
+    failures: Vec<String>,
+}
+
+impl Watcher {
+    fn start(folder: RunFolder, detect: &[&'static DetectorEntry], only_record: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (detect, stopped) = (detect.to_vec(), Arc::clone(&stop));
+        let thread = thread::spawn(move || watch(&folder, &detect, only_record, &stopped));
+        Self { thread, stop }
+    }
+
+    fn finish(self) -> Watched {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap_or_else(|_| Watched {
+            failures: vec!["the analysis failed: this is an error of unsnarl itself".to_owned()],
+            ..Watched::default()
+        })
+    }
+}
+
+fn watch(
+    folder: &RunFolder,
+    detect: &[&'static DetectorEntry],
+    only_record: bool,
+    stop: &Arc<AtomicBool>,
+) -> Watched {
+    let mut known: Vec<PathBuf> = Vec::new();
+    let mut analyses = Vec::new();
+    loop {
+        // Asked before the last look: what the program started until its end is seen.
+        let is_last = stop.load(Ordering::Relaxed);
+        for path in folder.sessions() {
+            if known.contains(&path) {
+                continue;
+            }
+            known.push(path.clone());
+            if !only_record {
+                let (detect, stop) = (detect.to_vec(), Arc::clone(stop));
+                analyses.push(thread::spawn(move || analyze(&path, &detect, stop)));
+            }
+        }
+        if is_last {
+            break;
+        }
+        thread::sleep(LOOK_EVERY);
+    }
+    let mut watched = Watched { sessions: known.len(), ..Watched::default() };
+    for analysis in analyses {
+        match analysis.join() {
+            Ok(Ok(analyzed)) => watched.analyzed.add_all(analyzed),
+            Ok(Err(error)) => watched.failures.push(format!("{error:#}")),
+            Err(_) => watched
+                .failures
+                .push("the analysis failed: this is an error of unsnarl itself".to_owned()),
+        }
+    }
+    watched
+}
+
+fn analyze(
+    path: &Path,
+    detect: &[&DetectorEntry],
+    stop: Arc<AtomicBool>,
+) -> anyhow::Result<Analyzed> {
+    let mut source = session::follow(path, stop)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut analyzed = Analyzed::default();
+    let detectors = dynamic::detectors(detect);
+    analyzed.add_trace(&name, &mut source, detectors, |_, _, _| Ok(()))??;
+    Ok(analyzed)
+}

@@ -1,0 +1,360 @@
+//! `unsnarl run` as its users run it: on real JVMs.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use unsnarl_testing::{Jdk, jdk, jdks};
+
+use crate::check::{has_note, report};
+use crate::support::{Outcome, Project, command, text};
+
+/// What it does is its first argument.
+const PROGRAM: &str = r#"
+import java.util.Scanner;
+
+public class Program {
+    static int racy;
+    static int locked;
+    static final Object lock = new Object();
+
+    public static void main(String[] arguments) throws Exception {
+        switch (arguments[0]) {
+            case "race" -> {
+                twice(() -> racy++);
+                System.out.println("raced");
+            }
+            case "no-race" -> {
+                twice(() -> { synchronized (lock) { locked++; } });
+                System.out.println(locked);
+                System.err.println("errors are mine");
+                System.exit(3);
+            }
+            case "echo" -> {
+                Scanner in = new Scanner(System.in);
+                while (in.hasNextLine()) {
+                    System.out.println("> " + in.nextLine());
+                }
+            }
+            case "work" -> {
+                int[] sums = new int[64];
+                for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
+                    synchronized (lock) {
+                        sums[round % 64] += round;
+                    }
+                }
+                System.out.println(sums[1]);
+            }
+            case "wait" -> {
+                Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("bye")));
+                System.out.println("ready");
+                Thread.sleep(60_000);
+            }
+            case "go-on" -> {
+                System.out.println("ready");
+                for (int round = 0; round < 300; round++) {
+                    synchronized (lock) {
+                        locked++;
+                    }
+                    Thread.sleep(10);
+                }
+                System.out.println("done " + locked);
+            }
+            case "child" -> {
+                String java = System.getProperty("java.home") + "/bin/java";
+                String path = System.getProperty("java.class.path");
+                String[] command = {java, "-Xshare:on", "-cp", path, "Program", "race"};
+                System.out.println(new ProcessBuilder(command).inheritIO().start().waitFor());
+            }
+        }
+    }
+
+    static void twice(Runnable work) throws InterruptedException {
+        Thread first = new Thread(work, "first");
+        Thread second = new Thread(work, "second");
+        first.start();
+        second.start();
+        first.join();
+        second.join();
+    }
+}
+"#;
+
+struct Watched {
+    project: Project,
+    jdk: Jdk,
+    sessions: tempfile::TempDir,
+}
+
+impl Watched {
+    fn new() -> Self {
+        Self::on(jdk())
+    }
+
+    fn on(jdk: Jdk) -> Self {
+        let project = Project::new("Program.java", PROGRAM);
+        Self { project, jdk, sessions: tempfile::tempdir().unwrap() }
+    }
+
+    fn java(&self, arguments: &[&str]) -> Vec<String> {
+        let java = self.jdk.tool("java").to_str().unwrap().to_owned();
+        let start = [java, "-cp".into(), text(&self.project.classes()).into(), "Program".into()];
+        start.into_iter().chain(arguments.iter().map(|&it| it.to_owned())).collect()
+    }
+
+    fn command(&self, options: &[&str], program: &[String]) -> Command {
+        let mut run = command("run", options);
+        if !options.contains(&"--record") {
+            run.arg("--session-dir").arg(self.sessions.path());
+        }
+        run.arg("--").args(program);
+        run
+    }
+
+    fn run(&self, options: &[&str], arguments: &[&str]) -> Outcome {
+        self.start(&mut self.command(options, &self.java(arguments)))
+    }
+
+    fn start(&self, command: &mut Command) -> Outcome {
+        let output = command.output().unwrap();
+        assert_eq!(std::fs::read_dir(self.sessions.path()).unwrap().count(), 0);
+        Outcome {
+            status: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            messages: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.project.folder.path().join(name)
+    }
+
+    /// The report that was written to a file.
+    fn report(&self, options: &[&str], arguments: &[&str]) -> (Outcome, Value) {
+        let file = self.file("report.json");
+        let options = [&["--format", "json", "--output", text(&file)], options].concat();
+        let outcome = self.run(&options, arguments);
+        let written = Outcome { out: std::fs::read_to_string(&file).unwrap(), ..outcome };
+        let report = report(&written);
+        (written, report)
+    }
+}
+
+fn fields(report: &Value) -> Vec<&str> {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().map(|finding| finding["variable"]["field"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_race_is_told_beside_the_output_of_the_program() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let found = watched.run(&[], &["race"]);
+        assert_eq!((found.status, found.out.as_str()), (1, "raced\n"), "{}", found.messages);
+        assert!(found.messages.starts_with("error[data-race]: Program.racy"), "{}", found.messages);
+        assert!(found.messages.contains("ended with exit status 0"), "{}", found.messages);
+    }
+}
+
+#[test]
+fn a_program_without_a_race_is_silent_and_its_exit_status_is_named() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let (outcome, report) = watched.report(&[], &["no-race"]);
+        assert_eq!(outcome.status, 0);
+        assert_eq!(outcome.messages, "errors are mine\n");
+        assert_eq!(fields(&report), Vec::<&str>::new());
+        has_note(&report, "ended with exit status 3");
+        assert_eq!(watched.run(&["--exit-code", "program"], &["no-race"]).status, 3);
+    }
+}
+
+#[test]
+fn input_reaches_the_program() {
+    let watched = Watched::new();
+    let mut command = watched.command(&[], &watched.java(&["echo"]));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"one\ntwo\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "> one\n> two\n");
+}
+
+#[test]
+fn a_recorded_run_says_afterwards_what_it_said_live() {
+    let watched = Watched::new();
+    let record = watched.file("record");
+    let (_, live) = watched.report(&["--record", text(&record)], &["race"]);
+    let afterwards = report(&crate::support::run("analyze", &[text(&record), "--format", "json"]));
+    assert_eq!(fields(&live), ["racy"]);
+    assert_eq!(live["findings"], afterwards["findings"]);
+    for name in ["events", "threads", "locks", "variables", "racing_events"] {
+        assert_eq!(live["stats"][name], afterwards["stats"][name], "{name}");
+    }
+    let again = watched.run(&["--record", text(&record)], &["race"]);
+    assert_eq!((again.status, again.out.as_str()), (2, ""));
+    assert!(again.messages.contains("is there already"), "{}", again.messages);
+}
+
+#[test]
+fn what_is_only_recorded_is_not_analysed() {
+    let watched = Watched::new();
+    let record = watched.file("record");
+    let (outcome, live) = watched.report(&["--record", text(&record), "--no-analysis"], &["race"]);
+    assert_eq!((outcome.status, fields(&live).len()), (0, 0));
+    let afterwards = crate::support::run("analyze", &[text(&record), "--format", "json"]);
+    assert_eq!(fields(&report(&afterwards)), ["racy"]);
+}
+
+#[test]
+fn nothing_is_lost_when_the_analysis_is_slower_than_the_program() {
+    let watched = Watched::new();
+    let count = |buffer: &str| {
+        let (_, report) = watched.report(&["--buffer", buffer], &["work", "300000"]);
+        assert_eq!(report["notes"].as_array().unwrap().len(), 1, "{}", report["notes"]);
+        report["stats"]["events"].as_u64().unwrap()
+    };
+    // Acquire, read, write and release in each round, at least: 25 megabytes.
+    assert!(count("4") >= 1_200_000);
+}
+
+#[test]
+fn jvms_of_the_program_and_of_scripts_are_watched() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let (outcome, report) = watched.report(&[], &["child"]);
+        assert_eq!((outcome.status, fields(&report)), (1, vec!["racy"]), "{}", outcome.messages);
+        assert_eq!(outcome.messages, "");
+
+        let script = watched.java(&["race"]).join(" ");
+        let script = ["sh".to_owned(), "-c".to_owned(), format!("{script}; exit 7")];
+        let mut command = watched.command(&["--exit-code", "program"], &script);
+        let found = watched.start(command.env("JAVA_TOOL_OPTIONS", "-Dmine=1"));
+        assert_eq!((found.status, found.out.as_str()), (7, "raced\n"), "{}", found.messages);
+        let picked_up = found.messages.lines().next().unwrap();
+        assert!(picked_up.starts_with("Picked up JAVA_TOOL_OPTIONS: -Dmine=1 "), "{picked_up}");
+        assert!(found.messages.contains("error[data-race]: Program.racy"), "{}", found.messages);
+    }
+}
+
+#[test]
+fn programs_that_insist_on_an_archive_start() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let mut java = watched.java(&["race"]);
+        java.insert(1, "-Xshare:on".into());
+        let found = watched.start(&mut watched.command(&[], &java));
+        assert_eq!((found.status, found.out.as_str()), (1, "raced\n"), "{}", found.messages);
+        assert!(found.messages.starts_with("error[data-race]"), "{}", found.messages);
+    }
+}
+
+#[test]
+fn what_is_no_jvm_cannot_be_watched() {
+    let watched = Watched::new();
+    for (program, words) in [
+        ("true", "no JVM that it started could be watched"),
+        ("/does/not/exist", "cannot start /does/not/exist"),
+    ] {
+        let outcome = watched.start(&mut watched.command(&[], &[program.to_owned()]));
+        assert_eq!((outcome.status, outcome.out.as_str()), (2, ""), "{program}");
+        assert!(outcome.messages.contains(words), "{program}: {}", outcome.messages);
+    }
+}
+
+#[test]
+fn classes_can_be_chosen() {
+    let watched = Watched::new();
+    for (option, pattern, status) in
+        [("--include", "Prog*", 1), ("--include", "other.*", 0), ("--exclude", "Program", 0)]
+    {
+        assert_eq!(watched.run(&[option, pattern], &["race"]).status, status, "{option} {pattern}");
+    }
+}
+
+/// Starts a run and waits until the program says that it is ready.
+fn until_ready(
+    watched: &Watched,
+    options: &[&str],
+    what: &str,
+) -> (Child, BufReader<impl Read + use<>>) {
+    let mut command = watched.command(options, &watched.java(&[what]));
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut out = BufReader::new(run.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (run, out)
+}
+
+fn kill(signal: &str, process: u32) {
+    let process = process.to_string();
+    assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+}
+
+/// The JVM of a run.
+fn program_of(run: &Child) -> u32 {
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let started = Instant::now();
+    loop {
+        let children = std::fs::read_to_string(&children).unwrap();
+        if let Some(child) = children.split_whitespace().next() {
+            return child.parse().unwrap();
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "no child was started");
+    }
+}
+
+#[test]
+fn signals_reach_the_program() {
+    let watched = Watched::new();
+    let (mut run, mut out) = until_ready(&watched, &["--exit-code", "program"], "wait");
+    kill("-TERM", run.id());
+    assert_eq!(run.wait().unwrap().code(), Some(128 + 15));
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "bye\n");
+}
+
+#[test]
+fn a_killed_jvm_is_reported() {
+    let watched = Watched::new();
+    let (run, _out) = until_ready(&watched, &[], "go-on");
+    kill("-KILL", program_of(&run));
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let messages = String::from_utf8(output.stderr).unwrap();
+    assert!(messages.contains("was killed by signal 9"), "{messages}");
+}
+
+/// The program goes on when `unsnarl` is killed, and the next run tidies up.
+#[test]
+fn a_killed_unsnarl_leaves_the_program_alone() {
+    let watched = Watched::new();
+    let (mut run, mut out) = until_ready(&watched, &[], "go-on");
+    let folders = || std::fs::read_dir(watched.sessions.path()).unwrap().count();
+    kill("-KILL", run.id());
+    run.wait().unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "done 300\n");
+    assert_eq!(folders(), 1);
+    assert_eq!(watched.run(&[], &["race"]).status, 1);
+    assert_eq!(folders(), 0);
+}
+
+/// A folder that vanishes while the program runs costs the trace, not the program.
+#[test]
+fn a_deleted_session_leaves_the_program_alone() {
+    let watched = Watched::new();
+    let (run, mut out) = until_ready(&watched, &[], "go-on");
+    let folder: PathBuf =
+        std::fs::read_dir(watched.sessions.path()).unwrap().next().unwrap().unwrap().path();
+    std::fs::remove_dir_all(Path::new(&folder)).unwrap();
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "done 300\n");
+    let output = run.wait_with_output().unwrap();
+    assert!(output.status.code().is_some());
+}

@@ -1,0 +1,138 @@
+//! Probes for accesses to fields.
+
+use std::collections::HashMap;
+
+use unsnarl_classfile::edit::{CodeError, LabelId, NodeId, PoolEditor};
+use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, Opcode, flags};
+
+use super::MethodRewriter;
+use crate::hooks;
+use crate::probe::Probe;
+use crate::redundancy::{Method, Redundancy};
+use crate::rewrite::{declared_volatility, is_captured};
+use crate::site::{FieldName, Operation, SiteNumber, Volatility};
+
+impl MethodRewriter<'_, '_> {
+    pub(super) fn find_redundancy(
+        &self,
+        super_call: Option<NodeId>,
+        pool: &PoolEditor<'_>,
+    ) -> Redundancy {
+        let calls_object = super_call.and_then(|node| match self.code.instruction(node)? {
+            Instruction::Invoke { method, .. } => pool.member(*method),
+            _ => None,
+        });
+        let method = Method {
+            code: &self.code,
+            class: self.class.name(),
+            is_static: self.member.access & flags::STATIC != 0,
+            super_call,
+            is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
+            filters: self.filters,
+        };
+        let volatility = |field| match field_name(field, pool) {
+            Some(field) => self.known_volatility(&field),
+            None => Volatility::Unknown,
+        };
+        Redundancy::find(&method, pool, &volatility)
+    }
+
+    fn known_volatility(&self, field: &FieldName) -> Volatility {
+        declared_volatility(self.class, field)
+            .unwrap_or_else(|| self.surroundings.volatility(field))
+    }
+
+    /// One probe for accesses of one kind to plain fields of one object.
+    pub(super) fn together(
+        &mut self,
+        first: &Instruction<LabelId>,
+        (node, line): (NodeId, Option<u16>),
+        others: &[NodeId],
+        lines: &HashMap<NodeId, Option<u16>>,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let &Instruction::Field { opcode, field } = first else { return Ok(()) };
+        let mut fields = vec![(field_name(field, pool), line)];
+        for other in others {
+            if let Some(&Instruction::Field { field, .. }) = self.code.instruction(*other) {
+                fields.push((field_name(field, pool), lines.get(other).copied().flatten()));
+            }
+        }
+        let count = fields.len() as u32;
+        let number = self.numbers.take(count);
+        let value = fields[0].0.as_ref().and_then(|it| FieldType::parse(&it.descriptor));
+        let words = value.map_or(1, FieldType::slots);
+        for (offset, (field, line)) in (0..).zip(fields) {
+            let Some(field) = field else { continue };
+            let operation = Operation::Field(field, Volatility::Plain);
+            self.add_site(SiteNumber(number.0 + offset), line, operation);
+        }
+        let mut probe = Probe::before(&mut self.code, pool, node);
+        let hook = if opcode == Opcode::GetField {
+            probe.duplicate();
+            hooks::FIELD_READS
+        } else {
+            probe.duplicate_below(words);
+            hooks::FIELD_WRITES
+        };
+        probe.call_for_all(hook, number, count)?;
+        Ok(())
+    }
+
+    pub(super) fn field(
+        &mut self,
+        node: NodeId,
+        line: Option<u16>,
+        opcode: Opcode,
+        field: FieldName,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let volatility = self.known_volatility(&field);
+        let plain = matches!(volatility, Volatility::Plain | Volatility::Final);
+        if volatility == Volatility::Final && self.filters.escape {
+            return Ok(());
+        }
+        let wanted = self.events.fields || self.events.synchronization && !plain;
+        let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
+            return Ok(());
+        };
+        if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
+            return Ok(());
+        }
+        let site = self.site(line, Operation::Field(field, volatility));
+        let before = node;
+        match (opcode, plain) {
+            (Opcode::GetField, true) => {
+                Probe::before(&mut self.code, pool, before).top(hooks::FIELD_READ, site)?;
+            }
+            (Opcode::GetField, false) => {
+                let hook = hooks::NUMBERED_READ_BEGINS;
+                Probe::before(&mut self.code, pool, before).top(hook, site)?;
+                self.call_after(node, hooks::NUMBERED_READ_ENDS, site, pool)?;
+            }
+            (Opcode::PutField, plain) => {
+                let hook = if plain { hooks::FIELD_WRITE } else { hooks::NUMBERED_WRITE };
+                Probe::before(&mut self.code, pool, before).below_value(words, hook, site)?;
+            }
+            (Opcode::GetStatic, plain) => {
+                let hook = if plain { hooks::STATIC_READ } else { hooks::NUMBERED_STATIC_READ };
+                self.call_after(node, hook, site, pool)?;
+            }
+            (_, true) => self.call_after(node, hooks::STATIC_WRITE, site, pool)?,
+            (_, false) => {
+                let hook = hooks::NUMBERED_STATIC_WRITE;
+                Probe::before(&mut self.code, pool, before).call(hook, site)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn field_name(field: ConstantIndex, pool: &PoolEditor<'_>) -> Option<FieldName> {
+    let member = pool.member(field)?;
+    Some(FieldName {
+        class: member.class.to_vec(),
+        name: member.name.to_vec(),
+        descriptor: member.descriptor.to_vec(),
+    })
+}

@@ -1,0 +1,527 @@
+//! Which accesses to fields need no probe of their own, by what the method itself shows.
+//!
+//! Code is followed from one jump target to the next with a number for every value; local variables and
+//! final fields of known values lead to known values. Between two instructions that may release something
+//! (calls, monitors, volatile fields, whatever may load or initialize a class):
+//! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
+//!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
+//! - accesses of one kind to one object that certainly follow each other, because nothing between them
+//!   can throw, are reported by one probe at the first of them.
+//!
+//! In a constructor of a class below `Object`, accesses to `this` before it is passed on are of no
+//! interest: no other thread can know the object. "Before" is taken in the order of the text, and no jump
+//! may lead back.
+//!
+//! Nothing is lost: whatever is not understood is reported.
+
+mod effect;
+
+use std::collections::{HashMap, HashSet};
+
+use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
+use unsnarl_classfile::read::Constant;
+use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode};
+
+use self::effect::{effect, is_store, jumps};
+use crate::plan::Filters;
+use crate::site::Volatility;
+
+/// What becomes of the accesses to fields of objects in a method.
+#[derive(Debug, Default)]
+pub(crate) struct Redundancy {
+    /// These need no probe, at least not of their own.
+    pub(crate) unprobed: HashSet<NodeId>,
+    /// The probe of the first reports the others with it.
+    pub(crate) together: HashMap<NodeId, Vec<NodeId>>,
+}
+
+/// What is to be looked at.
+pub(crate) struct Method<'m> {
+    pub(crate) code: &'m CodeEditor,
+    /// The class that declares it.
+    pub(crate) class: &'m [u8],
+    pub(crate) is_static: bool,
+    /// In a constructor the call of another one, where `this` becomes usable; it is `Object`'s if `this`
+    /// is known to nobody behind it.
+    pub(crate) super_call: Option<NodeId>,
+    pub(crate) is_new: bool,
+    pub(crate) filters: Filters,
+}
+
+impl Redundancy {
+    pub(crate) fn find(
+        method: &Method<'_>,
+        pool: &PoolEditor<'_>,
+        volatility: &dyn Fn(ConstantIndex) -> Volatility,
+    ) -> Self {
+        let code = method.code;
+        let mut walk = Walk::new(method, pool, volatility);
+        for (place, node) in code.nodes().enumerate() {
+            if let Some(label) = code.label(node) {
+                walk.label(label, place);
+            } else if let Some(instruction) = code.instruction(node) {
+                walk.instruction(node, place, instruction);
+            }
+            if method.super_call == Some(node) {
+                walk.begin_constructed(method.is_new);
+            }
+        }
+        walk.finish()
+    }
+}
+
+/// A value, by number. Those of long and double, and their second halves, have numbers that are not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Value(u32);
+
+const THIS: Value = Value(0);
+
+type Variable = (Value, ConstantIndex);
+
+struct Walk<'m> {
+    class: &'m [u8],
+    pool: &'m PoolEditor<'m>,
+    volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+    filters: Filters,
+    targets: HashSet<LabelId>,
+    has_this: bool,
+    found: Redundancy,
+
+    made: u32,
+    /// Whether control comes to the next instruction from the one before.
+    follows: bool,
+    stack: Vec<Value>,
+    /// How much is on the stack at labels that were jumped to.
+    depths: HashMap<LabelId, usize>,
+    locals: HashMap<u16, Value>,
+    finals: HashMap<Variable, Value>,
+    not_null: HashSet<Value>,
+    /// Classes that were resolved: they need not be loaded again.
+    resolved: HashSet<Vec<u8>>,
+    /// Accesses since the last instruction that may release.
+    read: HashSet<Variable>,
+    written: HashSet<Variable>,
+    /// Probes that can report what follows, by object and whether it is written: nothing has been able to throw
+    /// since.
+    open: HashMap<(Value, bool), NodeId>,
+    /// Reads since then, with the probes that report them.
+    open_reads: HashMap<Variable, (NodeId, NodeId)>,
+    /// Reads that have a probe and are followed by a write.
+    dropped: Vec<NodeId>,
+
+    /// Whether `this` is known to nobody else; accesses to it until then, where it became known, and jumps back.
+    is_new: bool,
+    new_accesses: Vec<(usize, NodeId)>,
+    label_places: HashMap<LabelId, usize>,
+    jumps_back: Vec<(usize, usize)>,
+    escaped_at: usize,
+}
+
+impl<'m> Walk<'m> {
+    fn new(
+        method: &Method<'m>,
+        pool: &'m PoolEditor<'m>,
+        volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+    ) -> Self {
+        let code = method.code;
+        let mut targets: HashSet<LabelId> = code.handlers().map(|(_, it)| it.handler).collect();
+        let mut this_is_kept = true;
+        for (_, instruction) in code.instructions() {
+            targets.extend(jumps(instruction));
+            this_is_kept &= !matches!(instruction, Instruction::Local { opcode, local: 0 }
+                if is_store(*opcode));
+        }
+        Self {
+            class: method.class,
+            pool,
+            volatility,
+            filters: method.filters,
+            targets,
+            has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
+            found: Redundancy::default(),
+            made: 0,
+            follows: true,
+            stack: Vec::new(),
+            depths: HashMap::new(),
+            locals: HashMap::new(),
+            finals: HashMap::new(),
+            not_null: HashSet::new(),
+            resolved: HashSet::new(),
+            read: HashSet::new(),
+            written: HashSet::new(),
+            open: HashMap::new(),
+            open_reads: HashMap::new(),
+            dropped: Vec::new(),
+            is_new: false,
+            new_accesses: Vec::new(),
+            label_places: HashMap::new(),
+            jumps_back: Vec::new(),
+            escaped_at: usize::MAX,
+        }
+    }
+
+    /// Behind the call of another constructor `this` is an object like others.
+    fn begin_constructed(&mut self, is_new: bool) {
+        self.has_this = true;
+        self.is_new = is_new;
+    }
+
+    fn finish(mut self) -> Redundancy {
+        self.found.together.retain(|_, others| !others.is_empty());
+        let together = &self.found.together;
+        let alone = self.dropped.iter().filter(|leader| !together.contains_key(leader));
+        self.found.unprobed.extend(alone);
+        let back = self.jumps_back.iter().filter(|&&(from, _)| from >= self.escaped_at);
+        let end = back.map(|&(_, to)| to).min().unwrap_or(usize::MAX);
+        for (place, node) in self.new_accesses {
+            if place < end {
+                self.found.unprobed.insert(node);
+            }
+        }
+        self.found
+    }
+
+    fn fresh(&mut self) -> Value {
+        self.made += 1;
+        Value(self.made)
+    }
+
+    fn push(&mut self, slots: usize) {
+        for _ in 0..slots {
+            let value = self.fresh();
+            self.stack.push(value);
+        }
+    }
+
+    fn pop(&mut self) -> Value {
+        match self.stack.pop() {
+            Some(value) => value,
+            None => self.fresh(),
+        }
+    }
+
+    /// Takes values off the stack for something that may keep them.
+    fn consume(&mut self, slots: usize, place: usize) {
+        for _ in 0..slots {
+            if self.pop() == THIS {
+                self.this_escapes(place);
+            }
+        }
+    }
+
+    fn this_escapes(&mut self, place: usize) {
+        if self.is_new {
+            self.is_new = false;
+            self.escaped_at = place;
+        }
+    }
+
+    /// Another way leads here: what was known is not known any more.
+    fn label(&mut self, label: LabelId, place: usize) {
+        self.label_places.insert(label, place);
+        if !self.targets.contains(&label) {
+            return;
+        }
+        let depth =
+            if self.follows { Some(self.stack.len()) } else { self.depths.get(&label).copied() };
+        if depth != Some(0) {
+            // `this` may be among what is on the stack.
+            self.this_escapes(place);
+        }
+        self.stack.clear();
+        self.push(depth.unwrap_or(0));
+        self.locals.clear();
+        self.finals.clear();
+        self.not_null.clear();
+        self.resolved.clear();
+        self.may_release();
+        self.follows = true;
+    }
+
+    fn may_throw(&mut self) {
+        self.open.clear();
+        self.open_reads.clear();
+    }
+
+    fn may_release(&mut self) {
+        self.may_throw();
+        self.read.clear();
+        self.written.clear();
+    }
+
+    fn instruction(&mut self, node: NodeId, place: usize, instruction: &Instruction<LabelId>) {
+        use Opcode::*;
+        match instruction {
+            Instruction::Plain(opcode) => self.plain(*opcode, place),
+            Instruction::Push { .. } => self.push(1),
+            Instruction::LoadConstant { opcode, constant } => {
+                let is_simple = matches!(
+                    self.pool.get(*constant),
+                    Some(
+                        Constant::Integer(_)
+                            | Constant::Float(_)
+                            | Constant::Long(_)
+                            | Constant::Double(_)
+                            | Constant::String { .. }
+                    )
+                );
+                if !is_simple {
+                    self.may_release();
+                }
+                self.push(if *opcode == Ldc2W { 2 } else { 1 });
+            }
+            Instruction::Local { opcode, local } => self.local(*opcode, *local, place),
+            Instruction::Increment { .. } => {}
+            Instruction::Jump { opcode, target } => {
+                let popped = match opcode {
+                    Goto | GotoW => 0,
+                    _ if (IfICmpEq..=IfACmpNe).contains(opcode) => 2,
+                    Jsr | JsrW => {
+                        self.this_escapes(place);
+                        0
+                    }
+                    _ => 1,
+                };
+                for _ in 0..popped {
+                    self.pop();
+                }
+                self.jump(*target, place);
+            }
+            Instruction::TableSwitch { .. } | Instruction::LookupSwitch { .. } => {
+                self.pop();
+                for target in jumps(instruction) {
+                    self.jump(target, place);
+                }
+            }
+            Instruction::Field { opcode, field } => self.field(node, place, *opcode, *field),
+            Instruction::Invoke { opcode, method } => {
+                let descriptor = self.pool.member(*method).map(|it| it.descriptor.to_vec());
+                self.call(descriptor, usize::from(*opcode != InvokeStatic), place);
+            }
+            Instruction::InvokeDynamic { call_site } => {
+                let descriptor = match self.pool.get(*call_site) {
+                    Some(Constant::InvokeDynamic { name_and_type, .. }) => {
+                        self.pool.name_and_type(name_and_type).map(|(_, it)| it.to_vec())
+                    }
+                    _ => None,
+                };
+                self.call(descriptor, 0, place);
+            }
+            Instruction::Type { opcode, .. } => {
+                self.may_release();
+                if *opcode != New {
+                    self.consume(1, place);
+                }
+                self.push(1);
+            }
+            Instruction::NewArray { .. } => {
+                self.may_throw();
+                self.pop();
+                self.push(1);
+            }
+            Instruction::MultiNewArray { dimensions, .. } => {
+                self.may_release();
+                self.consume((*dimensions).into(), place);
+                self.push(1);
+            }
+        }
+        if instruction.ends_flow() {
+            self.follows = false;
+            self.may_release();
+        }
+    }
+
+    fn jump(&mut self, target: LabelId, place: usize) {
+        self.depths.insert(target, self.stack.len());
+        if let Some(&to) = self.label_places.get(&target) {
+            self.jumps_back.push((place, to));
+        }
+        // What follows is not certain any more.
+        self.may_throw();
+    }
+
+    fn local(&mut self, opcode: Opcode, local: u16, place: usize) {
+        let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+        match long {
+            Opcode::ALoad if local == 0 && self.has_this => self.stack.push(THIS),
+            Opcode::ALoad => {
+                let value = match self.locals.get(&local) {
+                    Some(&value) => value,
+                    None => self.fresh(),
+                };
+                self.locals.insert(local, value);
+                self.stack.push(value);
+            }
+            Opcode::AStore => {
+                let value = self.pop();
+                if value == THIS {
+                    self.this_escapes(place);
+                }
+                self.locals.insert(local, value);
+            }
+            Opcode::ILoad | Opcode::FLoad => self.push(1),
+            Opcode::LLoad | Opcode::DLoad => self.push(2),
+            Opcode::IStore | Opcode::FStore => {
+                self.pop();
+                self.locals.remove(&local);
+            }
+            Opcode::LStore | Opcode::DStore => {
+                self.pop();
+                self.pop();
+                self.locals.remove(&local);
+                self.locals.remove(&local.saturating_add(1));
+            }
+            _ => self.this_escapes(place),
+        }
+    }
+
+    fn call(&mut self, descriptor: Option<Vec<u8>>, receiver: usize, place: usize) {
+        self.may_release();
+        let Some(descriptor) = descriptor.as_deref().and_then(MethodDescriptor::parse) else {
+            self.this_escapes(place);
+            self.stack.clear();
+            return;
+        };
+        self.consume(descriptor.parameter_slots() + receiver, place);
+        self.push(descriptor.result().map_or(0, FieldType::slots));
+    }
+
+    fn field(&mut self, node: NodeId, place: usize, opcode: Opcode, field: ConstantIndex) {
+        let member = self.pool.member(field);
+        let slots = member.as_ref().and_then(|it| FieldType::parse(it.descriptor));
+        let (Some(member), Some(slots)) = (member, slots.map(FieldType::slots)) else {
+            self.may_release();
+            self.this_escapes(place);
+            self.stack.clear();
+            return;
+        };
+        if matches!(opcode, Opcode::GetStatic | Opcode::PutStatic) {
+            self.may_release();
+            if opcode == Opcode::PutStatic {
+                self.consume(slots, place);
+            } else {
+                self.push(slots);
+            }
+            return;
+        }
+        let volatility = (self.volatility)(field);
+        let is_plain = matches!(volatility, Volatility::Plain | Volatility::Final);
+        // The first access to another class may have to load it.
+        let may_load = member.class != self.class && self.resolved.insert(member.class.to_vec());
+        if !is_plain || may_load {
+            self.may_release();
+        }
+        let is_write = opcode == Opcode::PutField;
+        if is_write {
+            self.consume(slots, place);
+        }
+        let object = self.pop();
+        if object != THIS && self.not_null.insert(object) {
+            self.may_throw();
+        }
+        if volatility == Volatility::Plain {
+            if self.is_new && object == THIS {
+                if self.filters.escape {
+                    self.new_accesses.push((place, node));
+                }
+            } else if self.filters.epoch {
+                self.access(node, (object, field), is_write);
+            }
+        }
+        if !is_write {
+            if volatility == Volatility::Final && slots == 1 {
+                let value = match self.finals.get(&(object, field)) {
+                    Some(&value) => value,
+                    None => self.fresh(),
+                };
+                self.finals.insert((object, field), value);
+                self.stack.push(value);
+            } else {
+                self.push(slots);
+            }
+        } else if volatility == Volatility::Final {
+            self.finals.remove(&(object, field));
+        }
+    }
+
+    fn access(&mut self, node: NodeId, variable: Variable, is_write: bool) {
+        let is_known =
+            self.written.contains(&variable) || !is_write && self.read.contains(&variable);
+        if is_known {
+            self.found.unprobed.insert(node);
+            return;
+        }
+        if is_write {
+            self.written.insert(variable);
+            if let Some((leader, read)) = self.open_reads.remove(&variable) {
+                self.drop_read(leader, read);
+            }
+        } else {
+            self.read.insert(variable);
+        }
+        let (object, _) = variable;
+        let leader = *self.open.entry((object, is_write)).or_insert(node);
+        if leader != node {
+            self.found.together.entry(leader).or_default().push(node);
+            self.found.unprobed.insert(node);
+        }
+        if !is_write {
+            self.open_reads.insert(variable, (leader, node));
+        }
+    }
+
+    /// A read before a certain write. If others are reported by its probe, it is reported with them.
+    fn drop_read(&mut self, leader: NodeId, read: NodeId) {
+        if leader == read {
+            self.dropped.push(read);
+        } else if let Some(others) = self.found.together.get_mut(&leader) {
+            others.retain(|&other| other != read);
+        }
+    }
+
+    fn plain(&mut self, opcode: Opcode, place: usize) {
+        use Opcode::*;
+        match opcode {
+            Dup => self.duplicate(1, 0),
+            DupX1 => self.duplicate(1, 1),
+            DupX2 => self.duplicate(1, 2),
+            Dup2 => self.duplicate(2, 0),
+            Dup2X1 => self.duplicate(2, 1),
+            Dup2X2 => self.duplicate(2, 2),
+            Swap => {
+                let (upper, lower) = (self.pop(), self.pop());
+                self.stack.extend([upper, lower]);
+            }
+            Pop | Pop2 => {
+                for _ in 0..if opcode == Pop { 1 } else { 2 } {
+                    self.pop();
+                }
+            }
+            _ => {
+                let Some((popped, pushed, throws)) = effect(opcode) else {
+                    self.may_release();
+                    self.this_escapes(place);
+                    self.stack.clear();
+                    return;
+                };
+                if matches!(opcode, MonitorEnter | MonitorExit) {
+                    self.may_release();
+                } else if throws {
+                    self.may_throw();
+                }
+                self.consume(popped, place);
+                self.push(pushed);
+            }
+        }
+    }
+
+    fn duplicate(&mut self, count: usize, under: usize) {
+        while self.stack.len() < count + under {
+            let value = self.fresh();
+            self.stack.insert(0, value);
+        }
+        let start = self.stack.len() - count;
+        let copied = self.stack[start..].to_vec();
+        self.stack.splice(start - under..start - under, copied);
+    }
+}

@@ -1,0 +1,107 @@
+//! Which accesses need no probe, seen from the sites of small methods.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use unsnarl_instrument::{Filters, Operation, Plan, SiteNumbers, Volatility, rewrite};
+
+/// The fields that a method of a class `A` reports, in the order of their sites.
+fn reported(members: &str, method: &str) -> Vec<String> {
+    let source = format!(
+        "class A {{ int x; int y; long z; volatile int v; A next; final A fixed = null; \
+         static void call(Object o) {{}} {members} }}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("A.java");
+    std::fs::write(&file, source).unwrap();
+    unsnarl_testing::jdk().compile([file.as_path()], folder.path());
+    let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
+    let unknown = |_: &_| Volatility::Unknown;
+    let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &unknown, false);
+    let sites = class.unwrap().map_or_else(Vec::new, |class| class.sites);
+    sites
+        .into_iter()
+        .filter(|site| site.method == method.as_bytes())
+        .filter_map(|site| match site.operation {
+            Operation::Field(field, _) => Some(String::from_utf8(field.name).unwrap()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn body(parameters: &str, body: &str) -> Vec<String> {
+    reported(&format!("void m({parameters}) throws Exception {{ {body} }}"), "m")
+}
+
+#[test]
+fn the_same_again_is_reported_once() {
+    assert_eq!(body("", "int a = x + x;"), ["x"]);
+    assert_eq!(body("A o", "int a = o.x + o.x + x;"), ["x", "x"]);
+    assert_eq!(body("", "int a = fixed.x + fixed.x;"), ["x"]);
+    assert_eq!(body("", "x = 1; y = x;"), ["x", "y"]);
+    assert_eq!(body("", "x = 1; x = 2;"), ["x"]);
+}
+
+/// The read that is left out could not be told from the write that follows.
+#[test]
+fn a_read_before_a_certain_write_is_left_out() {
+    assert_eq!(body("", "x++;"), ["x"]);
+    assert_eq!(body("", "z += x; x = 3;"), ["z", "x"]);
+    assert_eq!(body("int d", "int a = x; a = 1 / d; x = a;"), ["x", "x"], "it may not follow");
+    assert_eq!(body("boolean b", "int a = x; if (b) x = 1;"), ["x", "x"], "it may not follow");
+    assert_eq!(body("", "int a = x; call(null); x = 1;"), ["x", "x"]);
+}
+
+#[test]
+fn what_releases_or_changes_the_object_makes_an_access_new() {
+    assert_eq!(body("", "int a = x; call(null); a = x;"), ["x", "x"]);
+    assert_eq!(body("", "int a = x; v = 1; a = x;"), ["x", "v", "x"]);
+    assert_eq!(body("", "int a = x; synchronized (this) { } a = x;"), ["x", "x"]);
+    assert_eq!(body("A o", "int a = o.x; o = next; a = o.x;"), ["x", "next", "x"]);
+    assert_eq!(body("", "int a = next.x; a = next.x;"), ["next", "x", "x"], "next may change");
+    assert_eq!(body("int n", "while (n-- > 0) { int a = x; } int b = x;"), ["x", "x"]);
+    assert_eq!(body("A o", "int a = x; a = o.x;"), ["x", "x"], "two objects");
+}
+
+/// One probe reports all that certainly follow each other, so its sites have numbers in a row.
+#[test]
+fn what_nothing_can_separate_has_one_probe() {
+    let probes = |body: &str| {
+        let source =
+            format!("class A {{ int x; int y; int z; static int s; void m(A o) {{ {body} }} }}");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("A.java");
+        std::fs::write(&file, source).unwrap();
+        unsnarl_testing::jdk().compile([file.as_path()], folder.path());
+        let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
+        let unknown = |_: &_| Volatility::Unknown;
+        let numbers = SiteNumbers::default();
+        let mut plan = Plan::default();
+        let length = |plan: &Plan| {
+            rewrite(&bytes, plan, &numbers, &unknown, false).unwrap().unwrap().bytes.len()
+        };
+        let filtered = length(&plan);
+        plan.filters = Filters::NONE;
+        (filtered, length(&plan))
+    };
+    // A probe has seven bytes or more, one that reports several has at most two more.
+    let (filtered, all) = probes("x = 1; y = 2; z = 3;");
+    assert!(filtered < all, "{filtered} and {all} bytes");
+    let (filtered, all) = probes("int a = x + y + z;");
+    assert!(filtered < all, "{filtered} and {all} bytes");
+}
+
+#[test]
+fn a_constructor_reports_this_when_it_is_known_elsewhere() {
+    assert_eq!(reported("A() { x = 1; x++; y = x; }", "<init>"), [""; 0]);
+    assert_eq!(reported("A() { for (int i = 0; i < 3; i++) { x += i; } }", "<init>"), [""; 0]);
+    assert_eq!(reported("A() { x = 1; call(this); x = 2; }", "<init>"), ["x"]);
+    assert_eq!(reported("A() { x = 1; A a = this; call(a); y = 2; }", "<init>"), ["y"]);
+    assert_eq!(reported("A() { x = 1; next = this; next.x = 1; }", "<init>"), ["next", "x"]);
+    assert_eq!(reported("A(A o) { x = 1; o.next = this; x = 2; }", "<init>"), ["next", "x"]);
+    assert_eq!(reported("A() { x = 1; new Thread(() -> x++).start(); x = 2; }", "<init>"), ["x"]);
+    assert_eq!(reported("A(A o) { x = 1; o.x = 2; }", "<init>"), ["x"], "another object");
+    let loop_ = "A() { for (int i = 0; i < 3; i++) { y = 1; call(this); } }";
+    assert_eq!(reported(loop_, "<init>"), ["y"], "the second time it is known");
+    let thrown = "A() { try { x = 1; call(this); } finally { y = 2; } }";
+    assert_eq!(reported(thrown, "<init>"), ["y", "y"]);
+}

@@ -1,0 +1,242 @@
+//! Where the files of a session are: in a folder, or in memory.
+
+use std::collections::hash_map::Entry;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::format::{
+    CHUNKS_FILE, CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RETURNED_FILE, SITES_FILE,
+    arena_file,
+};
+use super::place::ChunkPlace;
+use super::shared::{ReturnedChunks, SharedWords};
+use crate::TraceError;
+
+/// What is in the files of a session.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// The arenas.
+    pub arenas: Vec<Vec<u8>>,
+    /// The table of chunks.
+    pub chunks: Vec<u8>,
+    /// The table of places in the code.
+    pub sites: Vec<u8>,
+    /// The table of classes.
+    pub classes: Vec<u8>,
+    /// The table of names.
+    pub names: Vec<u8>,
+    /// What the agent said.
+    pub log: Vec<u8>,
+}
+
+/// The files of a session.
+#[derive(Debug)]
+pub(super) enum Storage {
+    Memory(Files),
+    /// The program has ended.
+    Finished(PathBuf),
+    /// The program may still run.
+    Growing(Growing),
+}
+
+/// The words of a chunk, header included.
+#[derive(Debug)]
+pub(super) enum ChunkWords {
+    Read(Vec<u64>),
+    Shared(Arc<SharedWords>, usize),
+}
+
+impl ChunkWords {
+    /// The word at an index. Words of a running program have to be asked for in their order.
+    pub(super) fn get(&self, index: usize) -> Option<u64> {
+        match self {
+            Self::Read(words) => words.get(index).copied(),
+            Self::Shared(arena, start) => arena.get(start + index),
+        }
+    }
+}
+
+impl Storage {
+    pub(super) fn open(folder: &Path, follow: bool) -> Result<Self, TraceError> {
+        let mark = folder.join(MARK_FILE);
+        if !mark.exists() {
+            let reason = format!("the folder has no file `{MARK_FILE}`");
+            return Err(TraceError::NoTrace { file: folder.to_owned(), reason });
+        }
+        let open_error = |error| TraceError::Open { file: mark.clone(), error };
+        if fs::read(&mark).map_err(open_error)? != MARK.as_bytes() {
+            return Err(TraceError::NoTrace { file: mark, reason: format!("expected {MARK:?}") });
+        }
+        if !follow {
+            return Ok(Self::Finished(folder.to_owned()));
+        }
+        let returned = folder.join(RETURNED_FILE);
+        let returned = match returned.exists() {
+            true => Some(ReturnedChunks::open(&returned).map_err(open_error)?),
+            false => None,
+        };
+        Ok(Self::Growing(Growing {
+            mark: File::open(&mark).map_err(open_error)?,
+            folder: folder.to_owned(),
+            tables: FxHashMap::default(),
+            arenas: FxHashMap::default(),
+            returned,
+            backlog: Vec::new(),
+        }))
+    }
+
+    /// Appends what a table has from `from` on. A table that is not there is empty.
+    pub(super) fn table(
+        &mut self,
+        name: &'static str,
+        from: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let folder = match self {
+            Self::Finished(folder) => folder,
+            Self::Growing(growing) => return growing.table(name, from, out),
+            Self::Memory(files) => {
+                let table = match name {
+                    CHUNKS_FILE => &files.chunks,
+                    SITES_FILE => &files.sites,
+                    CLASSES_FILE => &files.classes,
+                    NAMES_FILE => &files.names,
+                    LOG_FILE => &files.log,
+                    _ => return Ok(()),
+                };
+                out.extend(table.get(from as usize..).unwrap_or_default());
+                return Ok(());
+            }
+        };
+        let mut file = match File::open(folder.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            file => file?,
+        };
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_end(out)?;
+        Ok(())
+    }
+
+    /// The words of a chunk.
+    pub(super) fn chunk(&mut self, place: &ChunkPlace) -> io::Result<ChunkWords> {
+        let outside = || io::Error::other("the arena is shorter");
+        let (start, size) = (place.offset as usize, place.size as usize);
+        match self {
+            Self::Memory(files) => {
+                let arena = files.arenas.get(place.arena as usize);
+                let end = start.checked_add(size).ok_or_else(outside)?;
+                let chunk = arena.and_then(|arena| arena.get(start..end));
+                Ok(ChunkWords::Read(words(chunk.ok_or_else(outside)?)))
+            }
+            Self::Finished(folder) => {
+                let file = File::open(folder.join(arena_file(place.arena)))?;
+                // A damaged table must not make us ask for memory that no chunk has.
+                if file.metadata()?.len() < start as u64 + size as u64 {
+                    return Err(outside());
+                }
+                let mut bytes = vec![0; size];
+                file.read_exact_at(&mut bytes, start as u64)?;
+                Ok(ChunkWords::Read(words(&bytes)))
+            }
+            Self::Growing(growing) => {
+                let arena = growing.arena(place.arena)?;
+                if arena.len() < (start + size) / 8 {
+                    return Err(outside());
+                }
+                Ok(ChunkWords::Shared(arena, start / 8))
+            }
+        }
+    }
+
+    /// Says that a chunk was read and that nobody will write into it any more.
+    pub(super) fn give_back(&mut self, place: &ChunkPlace) {
+        let Self::Growing(Growing { returned: Some(returned), backlog, .. }) = self else { return };
+        backlog.push((place.arena, place.offset));
+        backlog.retain(|&(arena, offset)| !returned.give(arena, offset));
+    }
+
+    /// Whether more may be written.
+    pub(super) fn is_growing(&self) -> bool {
+        matches!(self, Self::Growing(_))
+    }
+
+    /// Asks whether the program still runs, and stops growing if it does not.
+    pub(super) fn check_program(&mut self) {
+        if let Self::Growing(growing) = self
+            && !growing.is_running()
+        {
+            self.stop_growing();
+        }
+    }
+
+    /// What is written from now on is not read any more.
+    pub(super) fn stop_growing(&mut self) {
+        if let Self::Growing(growing) = self {
+            *self = Self::Finished(std::mem::take(&mut growing.folder));
+        }
+    }
+}
+
+/// The folder of a program that may still run.
+#[derive(Debug)]
+pub(super) struct Growing {
+    folder: PathBuf,
+    mark: File,
+    tables: FxHashMap<&'static str, File>,
+    arenas: FxHashMap<u32, Arc<SharedWords>>,
+    returned: Option<ReturnedChunks>,
+    /// Chunks for which there was no room in `returned`.
+    backlog: Vec<(u32, u32)>,
+}
+
+impl Growing {
+    /// Tables are there before the mark, and stay open: they are looked at often.
+    fn table(&mut self, name: &'static str, from: u64, out: &mut Vec<u8>) -> io::Result<()> {
+        let file = match self.tables.entry(name) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(File::open(self.folder.join(name))?),
+        };
+        let mut at = from;
+        let mut block = [0; 4096];
+        loop {
+            match file.read_at(&mut block, at)? {
+                0 => return Ok(()),
+                read => {
+                    out.extend(&block[..read]);
+                    at += read as u64;
+                    if read < block.len() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn arena(&mut self, number: u32) -> io::Result<Arc<SharedWords>> {
+        if let Some(arena) = self.arenas.get(&number) {
+            return Ok(Arc::clone(arena));
+        }
+        let arena = SharedWords::read(&File::open(self.folder.join(arena_file(number)))?)?;
+        Ok(Arc::clone(self.arenas.entry(number).or_insert(Arc::new(arena))))
+    }
+
+    /// The agent holds a lock on the mark as long as its JVM lives.
+    fn is_running(&self) -> bool {
+        let is_locked = self.mark.try_lock_shared().is_err();
+        if !is_locked {
+            // Nobody waits for this lock; it goes with the file anyway.
+            let _ = self.mark.unlock();
+        }
+        is_locked
+    }
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    let words = bytes.as_chunks().0;
+    words.iter().map(|&word| u64::from_le_bytes(word)).collect()
+}

@@ -1,0 +1,81 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * The elements of an array that a thread accesses at one place in the code, one after the other, with the
+ * same distance between them: one event, whose last word grows with every access. It grows until the
+ * thread's next synchronization, so where it stands in the order of events does not matter.
+ */
+final class UnsnarlRange {
+    private static final Unsafe UNSAFE = Unsafe.getUnsafe();
+    private static final long ONE_MORE = 1L << 48;
+    private static final int NONE = -1;
+
+    private static final UnsnarlEntry NO_ARRAY = new UnsnarlEntry(null, 0, 0, null);
+
+    private UnsnarlEntry array = NO_ARRAY;
+    private int site;
+    /** Where the word that grows lies. */
+    private long place;
+    private int first;
+    /** How far it is from one element to the next; 0 as long as there is one only, and when it has ended. */
+    private int distance;
+    /** The element that comes next; none before the second one, and when it cannot grow any more. */
+    private int next = NONE;
+    private boolean ended = true;
+
+    void begin(UnsnarlEntry array, int index, int site, long place) {
+        this.array = array;
+        this.site = site;
+        this.place = place;
+        first = index;
+        distance = 0;
+        next = NONE;
+        ended = false;
+    }
+
+    void end() {
+        distance = 0;
+        next = NONE;
+        ended = true;
+    }
+
+    /** Takes an access in, if it is the one that comes next. */
+    @ForceInline
+    boolean goesOn(Object array, int index, int site) {
+        if (index != next || this.site != site || !this.array.refersTo(array)) {
+            return false;
+        }
+        long word = UNSAFE.getLong(place) + ONE_MORE;
+        UNSAFE.putLong(place, word);
+        next = word >>> 48 == 0xFFFF ? NONE : index + distance;
+        return true;
+    }
+
+    /** Takes the second access in, if it is near enough. */
+    boolean goesOnSecond(UnsnarlEntry array, int index, int site) {
+        int step = index - first;
+        if (ended || distance != 0 || this.array != array || this.site != site || step == 0 || step != (short) step) {
+            return false;
+        }
+        distance = step;
+        next = index + step;
+        UNSAFE.putLong(place, first | (step & 0xFFFFL) << 32 | ONE_MORE);
+        return true;
+    }
+
+    /** Whether an access is in it already. */
+    boolean contains(UnsnarlEntry array, int index, int site) {
+        if (distance == 0 || this.array != array || this.site != site) {
+            return false;
+        }
+        int steps = (index - first) / distance;
+        return steps >= 0 && steps <= UNSAFE.getLong(place) >>> 48 && first + steps * distance == index;
+    }
+
+    UnsnarlEntry array() {
+        return array;
+    }
+}

@@ -1,0 +1,95 @@
+package java.lang;
+
+import jdk.internal.vm.annotation.Stable;
+
+/**
+ * What is known of the places in the code that access fields: found out when a place is reached for the
+ * first time, for then the class that declares the field is there. A compiler takes what it finds here
+ * for constant, so a place that is known never changes.
+ *
+ * <p>A cell is 0 as long as nothing is known. From the top it has the offset of the id in the objects (16
+ * bits, 0 if they keep none), the group of the fields (16), the bits of their reads in an entry of the
+ * filter (24), and flags.
+ */
+final class UnsnarlSites {
+    // As crates/agent/src/fields.rs has them.
+    /** The access orders threads and takes a number. */
+    static final long NUMBERED = 2;
+    /** The access need not be recorded. */
+    static final long SKIPPED = 4;
+    /** The field has a group. */
+    static final long GROUPED = 8;
+    private static final int BITS = 8;
+    private static final int GROUP = 32;
+    private static final int OFFSET = 48;
+
+    private static final int PAGE_BITS = 10;
+    private static final int PAGES = 1 << 14;
+
+    @Stable
+    private static final long[][] CELLS = new long[PAGES][];
+
+    private static final UnsnarlOffsets OFFSETS = new UnsnarlOffsets();
+
+    private UnsnarlSites() {}
+
+    static long cell(int site) {
+        long[] page = site >>> PAGE_BITS < PAGES ? CELLS[site >>> PAGE_BITS] : null;
+        return page == null ? 0 : page[site & (1 << PAGE_BITS) - 1];
+    }
+
+    /**
+     * The cell of an access to so many fields of an object, or to a static field if there is none; 0 if it cannot be
+     * known yet.
+     */
+    static long resolved(int site, int count, Object object) {
+        long cell = cell(site);
+        return cell != 0 ? cell : resolve(site, count, object);
+    }
+
+    private static long resolve(int site, int count, Object object) {
+        long cell = UnsnarlNative.site(site, count);
+        if (cell == 0) {
+            return 0;
+        }
+        if (object != null) {
+            cell |= offsetBelow(UnsnarlNative.declaringClass(site), object.getClass()) << OFFSET;
+        }
+        int number = site >>> PAGE_BITS;
+        if (number < PAGES) {
+            synchronized (CELLS) {
+                if (CELLS[number] == null) {
+                    CELLS[number] = new long[1 << PAGE_BITS];
+                }
+            }
+            CELLS[number][site & (1 << PAGE_BITS) - 1] = cell;
+        }
+        return cell;
+    }
+
+    /** The offset that all instances of the named class have, which is {@code type} or one above it. */
+    private static long offsetBelow(String name, Class<?> type) {
+        for (Class<?> each = type; each != null; each = each.getSuperclass()) {
+            if (each.getName().equals(name)) {
+                return OFFSETS.get(each);
+            }
+        }
+        return 0;
+    }
+
+    static long offset(Class<?> type) {
+        return OFFSETS.get(type);
+    }
+
+    static long offset(long cell) {
+        return cell >>> OFFSET;
+    }
+
+    static int group(long cell) {
+        return (int) (cell >>> GROUP) & 0xFFFF;
+    }
+
+    static long bits(long cell) {
+        return cell >>> BITS & 0xFFFFFF;
+    }
+}
