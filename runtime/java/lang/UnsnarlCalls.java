@@ -191,9 +191,15 @@ public final class UnsnarlCalls {
         write(thread, UnsnarlHooks.CALL_OPERAND, position, value);
     }
 
-    /** The id of an object. Of a thread, the number that it has in its events is told as well. */
+    /**
+     * The id of an object. Its class, which decides what a call means, is told by this thread too: the one that
+     * gave the id may not have come to it. Of a thread, the number that it has in its events is told as well.
+     */
     private static long identify(UnsnarlThread thread, Object object) {
         long id = UnsnarlHooks.identify(thread, object);
+        if (thread.tells(id) && !(object instanceof Class)) {
+            UnsnarlHooks.tellClass(thread, id, object);
+        }
         if (object instanceof Thread named) {
             write(thread, UnsnarlHooks.THREAD_OBJECT, id, UnsnarlHooks.state(named).id);
         }

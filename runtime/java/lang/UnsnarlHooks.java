@@ -585,7 +585,7 @@ public final class UnsnarlHooks {
         return entry;
     }
 
-    private static void tellClass(UnsnarlThread thread, long id, Object object) {
+    static void tellClass(UnsnarlThread thread, long id, Object object) {
         long type = entry(thread, object.getClass()).id;
         long place = thread.reserve(24);
         if (place != 0) {

@@ -21,6 +21,7 @@ final class UnsnarlThread {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
+    private static final int TOLD = 64;
     private static final int CACHE = 256;
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
@@ -53,6 +54,8 @@ final class UnsnarlThread {
     private boolean begun;
     /** How many calls of library methods were recorded. */
     int calls;
+    /** Objects whose class this thread has told, by their ids; one may give way to another. */
+    private long[] told;
     private boolean off;
 
     /** Pairs of a key and the epoch with bits of accesses. */
@@ -128,6 +131,17 @@ final class UnsnarlThread {
         }
         position = 0;
         limit = 0;
+    }
+
+    /** Whether the thread should tell the class of an object, because it may not have done so. */
+    boolean tells(long id) {
+        if (told == null) {
+            told = new long[TOLD];
+        }
+        int place = (int) (id ^ id >>> 6) & TOLD - 1;
+        boolean tells = told[place] != id;
+        told[place] = id;
+        return tells;
     }
 
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */

@@ -258,7 +258,10 @@ impl Translator {
             return known.clone();
         }
         let model = self.find_model(site, receiver);
-        self.known_models.insert((site, class), model.clone());
+        // A class may get its name later.
+        if receiver == 0 || self.class_of(receiver).is_some() {
+            self.known_models.insert((site, class), model.clone());
+        }
         model
     }
 
