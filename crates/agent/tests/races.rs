@@ -7,7 +7,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::Program;
-use unsnarl_trace::{Event, Operation, ThreadId};
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_trace::{Event, Operation, ThreadId, Variable};
 
 #[test]
 fn racy_twins_race_and_the_others_do_not() {
