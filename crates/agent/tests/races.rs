@@ -7,7 +7,6 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::Program;
-use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_trace::{Event, Operation, ThreadId, Variable};
 
 #[test]
@@ -82,12 +81,10 @@ fn library_objects_race_if_asked_for() {
         ] {
             let recording = Program::compile(&jdk, "Contents").record_with(&jdk, options);
             let tables = recording.tables();
-            let mut detector = (DETECTORS[0].make)();
-            detector.on_all(&recording.events, tables);
-            let classes: BTreeSet<String> = detector
-                .take_racing_events()
-                .iter()
-                .map(|event| match tables.variables[event.variable] {
+            let classes: BTreeSet<String> = recording
+                .racing_variables()
+                .into_iter()
+                .map(|variable| match variable {
                     Variable::Field(object, _) => {
                         tables.text(tables.objects[object].class).into_owned()
                     }

@@ -120,13 +120,19 @@ impl Recording {
         self.session.tables()
     }
 
-    /// The names of the fields and the types of the arrays that race.
-    pub(crate) fn racing(&self) -> BTreeSet<String> {
+    /// The variables that race.
+    pub(crate) fn racing_variables(&self) -> Vec<Variable> {
         let tables = self.tables();
         let mut detector = (DETECTORS[0].make)();
         detector.on_all(&self.events, tables);
         let racing = detector.take_racing_events();
-        let names = racing.iter().map(|event| match tables.variables[event.variable] {
+        racing.iter().map(|event| tables.variables[event.variable]).collect()
+    }
+
+    /// The names of the fields and the types of the arrays that race.
+    pub(crate) fn racing(&self) -> BTreeSet<String> {
+        let tables = self.tables();
+        let names = self.racing_variables().into_iter().map(|variable| match variable {
             Variable::Field(_, field) | Variable::Static(field) => {
                 tables.text(tables.fields[field].name).into_owned()
             }
