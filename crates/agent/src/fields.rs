@@ -137,10 +137,13 @@ impl Fields {
         }
     }
 
-    /// The cell of sites with numbers in a row, which access plain fields of one object if they are several. If
-    /// the fields are not of one group, no filter knows them together.
-    pub(crate) fn cell_of_all(&self, first: SiteNumber, count: u32, plan: &Plan) -> u64 {
-        let cells = (0..count).map(|offset| self.cell(SiteNumber(first.0 + offset), plan));
+    /// The cell of a probe: that of its site, or, if it reports several accesses to plain fields of one object, of so
+    /// many sites behind its number. If the fields are not of one group, the filter does not know them together.
+    pub(crate) fn cell_of_all(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
+        if count == 1 {
+            return self.cell(probe, plan);
+        }
+        let cells = (1..=count).map(|offset| self.cell(SiteNumber(probe.0 + offset), plan));
         cells
             .reduce(|all, cell| if all >> GROUP == cell >> GROUP { all | cell } else { RESOLVED })
             .unwrap_or(RESOLVED)
@@ -302,10 +305,10 @@ mod tests {
         for (number, name) in (1..).zip(["a1", "a2", "b", "a3", "a4"]) {
             fields.add_site(SiteNumber(number), field("A", name), Volatility::Unknown);
         }
-        let cell = |first, count| fields.cell_of_all(SiteNumber(first), count, &plan);
-        assert_eq!(cell(1, 2), cell(1, 1) | cell(2, 1));
-        assert_eq!(cell(1, 2) & GROUPED, GROUPED);
-        assert_eq!(cell(2, 2), RESOLVED, "of two classes");
+        let cell = |probe, count| fields.cell_of_all(SiteNumber(probe), count, &plan);
+        assert_eq!(cell(0, 2), cell(1, 1) | cell(2, 1));
+        assert_eq!(cell(0, 2) & GROUPED, GROUPED);
+        assert_eq!(cell(1, 2), RESOLVED, "of two classes");
         assert_eq!(cell(4, 1), RESOLVED | SKIPPED);
         assert_eq!(cell(5, 1), RESOLVED | NUMBERED);
         assert_eq!(fields.declaring_class(SiteNumber(3)), Some(&b"B"[..]));

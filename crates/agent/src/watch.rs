@@ -176,9 +176,9 @@ impl Watch {
         self.plan.filters.epoch
     }
 
-    /// What the runtime has to know of places in the code with numbers in a row, as `UnsnarlSites` has it.
-    pub(crate) fn cell(&self, first: u32, count: u32) -> u64 {
-        self.fields().cell_of_all(SiteNumber(first), count, &self.plan)
+    /// What the runtime has to know of a probe, as `UnsnarlSites` has it.
+    pub(crate) fn cell(&self, probe: u32, count: u32) -> u64 {
+        self.fields().cell_of_all(SiteNumber(probe), count, &self.plan)
     }
 
     /// The binary name of the class that declares the field of a place in the code.

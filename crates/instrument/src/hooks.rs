@@ -26,7 +26,8 @@ const fn of_calls(name: &'static str, descriptor: &'static str) -> Hook {
 /// Before an access to a field of an object that is not volatile.
 pub(crate) const FIELD_READ: Hook = hook("fieldRead", "(Ljava/lang/Object;I)V");
 pub(crate) const FIELD_WRITE: Hook = hook("fieldWrite", "(Ljava/lang/Object;I)V");
-/// The same for several fields of one object, whose sites have numbers in a row; the last argument is how many.
+/// The same for several fields of one object: the sites have the numbers behind that of the probe, the last
+/// argument is how many they are.
 pub(crate) const FIELD_READS: Hook = hook("fieldReads", "(Ljava/lang/Object;II)V");
 pub(crate) const FIELD_WRITES: Hook = hook("fieldWrites", "(Ljava/lang/Object;II)V");
 /// Around a read that takes a number, and before a write that takes one.

@@ -444,6 +444,12 @@ public final class UnsnarlHooks {
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return;
         }
+        if (count > 1 && (cell & UnsnarlSites.GROUPED) == 0) {
+            for (int each = site + 1; each <= site + count; each++) {
+                access(thread, kind, object, each, 1);
+            }
+            return;
+        }
         long offset = UnsnarlSites.offset(cell);
         long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
         if ((cell & UnsnarlSites.GROUPED) != 0) {
@@ -456,12 +462,20 @@ public final class UnsnarlHooks {
             // A read behind a write is redundant as well.
             thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
         }
-        for (int each = site; each < site + count; each++) {
-            long place = thread.reserve(16);
-            if (place != 0) {
-                UNSAFE.putLong(place + 8, id);
-                thread.finish(place, 16, kind, each);
-            }
+        if (count == 1) {
+            tell(thread, kind, id, site);
+            return;
+        }
+        for (int each = site + 1; each <= site + count; each++) {
+            tell(thread, kind, id, each);
+        }
+    }
+
+    private static void tell(UnsnarlThread thread, int kind, long id, int site) {
+        long place = thread.reserve(16);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, id);
+            thread.finish(place, 16, kind, site);
         }
     }
 

@@ -36,8 +36,8 @@ final class UnsnarlNative {
     static native boolean filters();
 
     /**
-     * A cell of {@link UnsnarlSites} without the offset, for so many sites that have numbers in a row; 0 if the
-     * field is of a class that is not there yet.
+     * A cell of {@link UnsnarlSites} without the offset, for one site or for so many behind the number of a probe; 0
+     * if the field is of a class that is not there yet.
      */
     static native long site(int site, int count);
 

@@ -53,7 +53,7 @@ final class UnsnarlSites {
             return 0;
         }
         if (object != null) {
-            cell |= offsetBelow(UnsnarlNative.declaringClass(site), object.getClass()) << OFFSET;
+            cell |= offsetBelow(UnsnarlNative.declaringClass(count == 1 ? site : site + 1), object.getClass()) << OFFSET;
         }
         int number = site >>> PAGE_BITS;
         if (number < PAGES) {

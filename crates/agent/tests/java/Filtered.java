@@ -1,4 +1,5 @@
 import java.util.ArrayList;
+import java.util.function.Supplier;
 
 /**
  * Races that a filter would hide if it left out too much, each with a twin that has none. The names of the fields
@@ -113,7 +114,11 @@ public class Filtered {
         static int value = 5;
 
         static {
-            initializedRacy = 1;
+            mark(1);
+        }
+
+        static void mark(int number) {
+            initializedRacy = number;
         }
     }
 
@@ -239,7 +244,9 @@ public class Filtered {
     static void inherited() throws Exception {
         Inherited original = new Inherited();
         original.listOk = 1;
-        Inherited copy = (Inherited) original.clone();
+        // No code of the program calls it.
+        Supplier<Object> cloning = original::clone;
+        Inherited copy = (Inherited) cloning.get();
         both(() -> {
             original.listOk++;
             original.listRacy++;
@@ -304,7 +311,7 @@ public class Filtered {
     static void initialized() throws Exception {
         both(() -> {
             int seen = Initializing.value;
-            initializedRacy = 2;
+            Initializing.mark(2);
         }, () -> {
             Thread.sleep(100);
             int seen = Initializing.value + initializedRacy;

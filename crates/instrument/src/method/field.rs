@@ -59,10 +59,11 @@ impl MethodRewriter<'_, '_> {
             }
         }
         let count = fields.len() as u32;
-        let number = self.numbers.take(count);
+        // The probe has a number of its own, those of the accesses follow.
+        let number = self.numbers.take(count + 1);
         let value = fields[0].0.as_ref().and_then(|it| FieldType::parse(&it.descriptor));
         let words = value.map_or(1, FieldType::slots);
-        for (offset, (field, line)) in (0..).zip(fields) {
+        for (offset, (field, line)) in (1..).zip(fields) {
             let Some(field) = field else { continue };
             let operation = Operation::Field(field, Volatility::Plain);
             self.add_site(SiteNumber(number.0 + offset), line, operation);
