@@ -73,7 +73,7 @@ unsafe extern "system" fn Agent_OnLoad(
             .map(|library| Agent { library, options: text.clone().into_owned().into() }),
         _ => None,
     };
-    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan, child));
+    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan, &options.models, child));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),

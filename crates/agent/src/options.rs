@@ -10,6 +10,8 @@ pub(crate) struct Options {
     pub(crate) place: Place,
     /// How many bytes may be used for events that were not read.
     pub(crate) limit: Option<usize>,
+    /// Files with further models of libraries.
+    pub(crate) models: Vec<PathBuf>,
     pub(crate) plan: Plan,
 }
 
@@ -26,8 +28,8 @@ pub(crate) enum Place {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum OptionsError {
     #[error(
-        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, include=PATTERNS, exclude=PATTERNS, \
-         events=KINDS and filters=FILTERS"
+        "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, models=FILE, include=PATTERNS, \
+         exclude=PATTERNS, events=KINDS and filters=FILTERS"
     )]
     Unknown(String),
     #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
@@ -42,6 +44,7 @@ pub(crate) enum OptionsError {
 /// folder is written twice.
 pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
     let (mut place, mut limit) = (None, None);
+    let mut models = Vec::new();
     let mut plan = Plan::default();
     for option in split(text) {
         match option.split_once('=') {
@@ -49,6 +52,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
                 place = Some(Place::Folder(folder.into()));
             }
             Some(("run", folder)) if !folder.is_empty() => place = Some(Place::Run(folder.into())),
+            Some(("models", file)) if !file.is_empty() => models.push(file.into()),
             Some(("limit", bytes)) if bytes.parse::<usize>().is_ok() => limit = bytes.parse().ok(),
             Some(("include", patterns)) => {
                 plan = patterns.split(':').fold(plan, |plan, pattern| plan.include(pattern));
@@ -61,7 +65,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
-    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, plan })
+    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan })
 }
 
 fn split(text: &str) -> Vec<String> {
@@ -122,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_run_has_a_limit() {
-        let options = parse("run=/tmp/r,limit=4096").unwrap();
+        let options = parse("run=/tmp/r,limit=4096,models=/m1,models=/m,,2").unwrap();
+        assert_eq!(options.models, [PathBuf::from("/m1"), PathBuf::from("/m,2")]);
         assert_eq!(options.place, Place::Run("/tmp/r".into()));
         assert_eq!(options.limit, Some(4096));
     }

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use unsnarl_models::Models;
 use unsnarl_trace::session::format::{
-    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE,
+    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE, models_file,
 };
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord};
 
@@ -23,6 +24,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// A session that is being written.
 #[derive(Debug)]
 pub(crate) struct Session {
+    folder: PathBuf,
     /// Locked as long as the JVM lives.
     _mark: File,
     /// Locked by whoever watches, if somebody does.
@@ -65,6 +67,7 @@ impl Session {
         mark.write_all(MARK.as_bytes())?;
         std::fs::rename(unfinished, folder.join(MARK_FILE))?;
         Ok(Self {
+            folder,
             _mark: mark,
             watcher,
             closed: AtomicBool::new(false),
@@ -74,6 +77,28 @@ impl Session {
             names: names?,
             arenas,
         })
+    }
+
+    /// The models that come with the agent and those of further files, which become part of the session: whoever
+    /// reads it needs the same. A file that is not right is told in the log.
+    pub(crate) fn models(&self, files: &[PathBuf]) -> Models {
+        let mut models = Models::builtin();
+        let mut kept = 0;
+        for file in files {
+            let name = file.display().to_string();
+            let added = std::fs::read_to_string(file)
+                .map_err(|error| format!("{name}: {error}"))
+                .and_then(|text| {
+                    models.extend(&name, &text).map_err(|error| error.to_string())?;
+                    std::fs::write(self.folder.join(models_file(kept)), text)
+                        .map_err(|error| format!("{name}: {error}"))
+                });
+            match added {
+                Ok(()) => kept += 1,
+                Err(error) => self.log(&format!("models: {error}")),
+            }
+        }
+        models
     }
 
     /// Writes a line to the log. That it cannot be written can be told nowhere.

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -13,7 +14,6 @@ use unsnarl_instrument::{
     identity, process, reflection, rewrite, thread,
 };
 use unsnarl_launch::Agent;
-use unsnarl_models::Models;
 use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
 };
@@ -39,12 +39,18 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(session: Session, plan: Plan, child: Option<Agent>) -> Self {
+    pub(crate) fn new(
+        session: Session,
+        plan: Plan,
+        models: &[PathBuf],
+        child: Option<Agent>,
+    ) -> Self {
+        let models = session.models(models);
         Self {
             session,
             child,
             numbers: SiteNumbers::default(),
-            calls: Calls::new(Arc::new(Models::builtin()), plan.contents),
+            calls: Calls::new(Arc::new(models), plan.contents),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),

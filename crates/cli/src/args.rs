@@ -123,6 +123,15 @@ pub(crate) struct RunArguments {
     /// Do not watch elements of arrays
     #[arg(long)]
     pub(crate) no_arrays: bool,
+    /// Watch what is in objects of libraries as well: an ArrayList that two threads use
+    #[arg(long)]
+    pub(crate) contents: bool,
+    /// Record every access, also such as say nothing new about races
+    #[arg(long)]
+    pub(crate) no_filters: bool,
+    /// Files with further models of libraries, which add to or override those that are built in
+    #[arg(long, value_name = "FILE")]
+    pub(crate) models: Vec<PathBuf>,
     /// Keep the trace in DIR, which must not be there yet, for `unsnarl analyze DIR`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -156,6 +165,9 @@ impl Default for RunArguments {
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
+            contents: false,
+            no_filters: false,
+            models: Vec::new(),
             record: None,
             no_analysis: false,
             session_dir: None,

@@ -43,7 +43,7 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let mut phases = Phases::new(output.shows_progress());
     phases.enter("reading");
     let path = session::open(&arguments.inputs, &arguments.program)?;
-    let models = session::models(&arguments.program)?;
+    let models = session::models(&arguments.program.models)?;
     let mut session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
     let classes = session.classes()?;
     let execution = execute(&mut session, &mut phases)?;

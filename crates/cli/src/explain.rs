@@ -63,7 +63,7 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     let mut phases = Phases::new(output.shows_progress());
     phases.enter("reading");
     let path = session::open(&arguments.inputs, &arguments.program)?;
-    let models = session::models(&arguments.program)?;
+    let models = session::models(&arguments.program.models)?;
     let mut session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
     let classes = session.classes()?;
     let (class, field) = resolve(&session.program, &classes, name)?;

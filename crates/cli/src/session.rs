@@ -43,10 +43,10 @@ pub(crate) fn open(inputs: &[PathBuf], arguments: &ProgramArguments) -> anyhow::
     Ok(path)
 }
 
-/// The built-in models with those that the arguments add.
-pub(crate) fn models(arguments: &ProgramArguments) -> anyhow::Result<Models> {
+/// The built-in models with those of further files.
+pub(crate) fn models(files: &[PathBuf]) -> anyhow::Result<Models> {
     let mut models = Models::builtin();
-    for file in &arguments.models {
+    for file in files {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
         models.extend(&name, &text)?;

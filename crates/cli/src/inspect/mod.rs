@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::
         anyhow::bail!("--object chooses object use graphs: it goes with --what oug");
     }
     let path = session::open(&arguments.inputs, &arguments.program)?;
-    let models = session::models(&arguments.program)?;
+    let models = session::models(&arguments.program.models)?;
     let session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
     let mut inspection = Inspection { arguments, session };
     match arguments.what {

@@ -24,6 +24,7 @@ use crate::args::{ExitCodeOf, ReportFormat, RunArguments};
 use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
 use crate::output::Output;
+use crate::session::models;
 
 use folder::RunFolder;
 pub(crate) use program::Streams;
@@ -50,6 +51,8 @@ pub(crate) fn watch_program(
     streams: Streams,
 ) -> anyhow::Result<(Report, Ended)> {
     let started = Instant::now();
+    // What is wrong with them is better said before the program runs.
+    models(&arguments.models)?;
     let buffer = u64::from(arguments.buffer) << 20;
     let folder = match &arguments.record {
         Some(path) => RunFolder::recorded(path)?,
@@ -96,8 +99,18 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
             options.push(format!(",{name}={}", patterns.join(":")));
         }
     }
-    if arguments.no_arrays {
-        options.push(",events=fields:synchronization");
+    options.push(",events=fields:synchronization");
+    for (is_wanted, kind) in [(!arguments.no_arrays, ":arrays"), (arguments.contents, ":contents")]
+    {
+        options.push(if is_wanted { kind } else { "" });
+    }
+    if arguments.no_filters {
+        options.push(",filters=");
+    }
+    for file in &arguments.models {
+        // The JVM may be started in another folder.
+        let file = file.canonicalize().unwrap_or_else(|_| file.clone());
+        options.push(format!(",models={}", file.to_string_lossy().replace(',', ",,")));
     }
     options
 }

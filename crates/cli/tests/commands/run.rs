@@ -62,11 +62,37 @@ public class Program {
                 }
                 System.out.println("done " + locked);
             }
+            case "gate" -> {
+                Gate gate = new Gate();
+                Thread reader = new Thread(() -> { gate.pass(); System.out.println(racy); });
+                reader.start();
+                racy = 1;
+                gate.open();
+                reader.join();
+            }
+            case "list" -> {
+                java.util.List<Integer> list = new java.util.ArrayList<>();
+                twice(() -> list.add(1));
+            }
             case "child" -> {
                 String java = System.getProperty("java.home") + "/bin/java";
                 String path = System.getProperty("java.class.path");
                 String[] command = {java, "-Xshare:on", "-cp", path, "Program", "race"};
                 System.out.println(new ProcessBuilder(command).inheritIO().start().waitFor());
+            }
+        }
+    }
+
+    static class Gate {
+        private volatile boolean isOpen;
+
+        void open() {
+            isOpen = true;
+        }
+
+        void pass() {
+            while (!isOpen) {
+                Thread.onSpinWait();
             }
         }
     }
@@ -271,6 +297,36 @@ fn classes_can_be_chosen() {
     {
         assert_eq!(watched.run(&[option, pattern], &["race"]).status, status, "{option} {pattern}");
     }
+}
+
+/// A library that is not watched is known by a model of the user's.
+#[test]
+fn models_of_the_user_are_used_live_and_afterwards() {
+    let watched = Watched::new();
+    let options = ["--exclude", "Program$Gate"];
+    assert_eq!(watched.run(&options, &["gate"]).status, 1);
+    let models = watched.file("models.toml");
+    let text_of_models = "schema = \"unsnarl.models/1\"\n[methods.\"Program$Gate\"]\n\
+                          \"open()\" = \"send this\"\n\"pass()\" = \"receive this blocking\"\n";
+    std::fs::write(&models, text_of_models).unwrap();
+    let record = watched.file("record");
+    let options = [&options[..], &["--models", text(&models), "--record", text(&record)]].concat();
+    let modelled = watched.run(&options, &["gate"]);
+    assert_eq!((modelled.status, modelled.out.as_str()), (0, "1\n"), "{}", modelled.messages);
+    assert_eq!(crate::support::run("analyze", &[text(&record)]).status, 0);
+
+    std::fs::write(&models, "nonsense").unwrap();
+    let wrong = watched.run(&["--models", text(&models)], &["gate"]);
+    assert_eq!((wrong.status, wrong.out.as_str()), (2, ""), "{}", wrong.messages);
+}
+
+#[test]
+fn contents_of_library_objects_are_watched_on_request() {
+    let watched = Watched::new();
+    assert_eq!(watched.run(&[], &["list"]).status, 0);
+    let found = watched.run(&["--contents"], &["list"]);
+    assert_eq!(found.status, 1, "{}", found.messages);
+    assert!(found.messages.contains("java.util.ArrayList"), "{}", found.messages);
 }
 
 /// Starts a run and waits until the program says that it is ready.

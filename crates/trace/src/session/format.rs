@@ -25,6 +25,12 @@ pub const CHUNKS_FILE: &str = "chunks";
 /// Where a reader that follows gives chunks back.
 pub const RETURNED_FILE: &str = "returned";
 
+/// The name of a file with models that were given besides those that are built in.
+#[must_use]
+pub fn models_file(number: usize) -> String {
+    format!("models-{number}.toml")
+}
+
 /// The name of an arena.
 #[must_use]
 pub fn arena_file(arena: u32) -> String {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::format::{Kind, LOG_FILE, USUAL_IN_LOG};
+use super::format::{Kind, LOG_FILE, USUAL_IN_LOG, models_file};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
@@ -85,6 +85,8 @@ impl Session {
     }
 
     fn from_storage(storage: Storage) -> Self {
+        let mut problems = Problems::default();
+        let models = models(&storage, &mut problems);
         Self {
             storage,
             stop: Arc::default(),
@@ -96,8 +98,8 @@ impl Session {
             expected: 1,
             unfinished: None,
             has_new_events: false,
-            translator: Translator::new(Descriptions::default(), Arc::clone(&MODELS)),
-            problems: Problems::default(),
+            translator: Translator::new(Descriptions::default(), models),
+            problems,
         }
     }
 
@@ -290,6 +292,19 @@ impl Source for Session {
     fn problems(&self) -> &Problems {
         &self.problems
     }
+}
+
+/// The models of a session: those that are built in, and those that it was recorded with.
+fn models(storage: &Storage, problems: &mut Problems) -> Arc<Models> {
+    let mut models = Arc::clone(&MODELS);
+    for number in 0.. {
+        let name = models_file(number);
+        let Some(text) = storage.text(&name) else { break };
+        if let Err(error) = Arc::make_mut(&mut models).extend(&name, &text) {
+            problems.add(|| Problem { place: name, expected: "models", found: error.to_string() });
+        }
+    }
+    models
 }
 
 /// What the log tells besides the usual was not recorded.

@@ -122,6 +122,16 @@ impl Storage {
         Ok(())
     }
 
+    /// A small file as a whole; none if it is not there.
+    pub(super) fn text(&self, name: &str) -> Option<String> {
+        let folder = match self {
+            Self::Finished(folder) => folder,
+            Self::Growing(growing) => &growing.folder,
+            Self::Memory(_) => return None,
+        };
+        fs::read_to_string(folder.join(name)).ok()
+    }
+
     /// The words of a chunk.
     pub(super) fn chunk(&mut self, place: &ChunkPlace) -> io::Result<ChunkWords> {
         let outside = || io::Error::other("the arena is shorter");
