@@ -45,10 +45,14 @@ impl Executor<'_, '_> {
         let calls = self.calls_at(frame, id);
         let models = heap.models_at(frame.instance, id);
         if calls.is_empty() && models.is_empty() {
-            // Nobody knows what it does with what it is given.
-            let own = usize::from(self.is_constructor_call(frame, id));
-            for &argument in arguments.iter().skip(own) {
-                self.escape_value(frame, argument, state);
+            // Nobody knows what it does with what it is given; what is made may hold it.
+            let is_constructor = self.is_constructor_call(frame, id);
+            for &argument in arguments.iter().skip(usize::from(is_constructor)) {
+                if is_constructor {
+                    self.store(frame, arguments[0], None, argument, state);
+                } else {
+                    self.escape_value(frame, argument, state);
+                }
             }
             return true;
         }
@@ -311,7 +315,7 @@ impl Executor<'_, '_> {
         for fresh in &state.fresh {
             if let Some(path) = inward(&fresh.path) {
                 carried.push(fresh.path.clone());
-                inner.add_fresh(Fresh { path, objects: fresh.objects });
+                inner.add_fresh(Fresh { path, ..fresh.clone() });
             }
         }
         for (path, thread) in &state.joined_paths {
@@ -459,35 +463,34 @@ impl Executor<'_, '_> {
             after.told.sort_unstable();
             after.told.dedup();
         }
-        if self.is_merged(context) {
-            // Of what is fresh here the callee was told only if that is so for all callers; of the rest nobody
-            // knows what became of it.
-            let still: Vec<Path> =
-                inner.fresh.iter().filter_map(|fresh| outward(&fresh.path)).collect();
-            after.fresh.retain(|fresh| {
-                still.contains(&fresh.path)
-                    || !names.carried.iter().any(|path| fresh.path.begins_with(path))
-            });
-            return after;
-        }
-        leave_locks(&mut after, inner, &names.told_locks, &outward);
-        let mut escaped = Vec::new();
+        // A callee for many was told of what is fresh only if that is so for all callers; of the rest nobody
+        // knows what became of it.
         for path in &names.carried {
             let is_still =
                 inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
-            if !is_still && let Some(at) = after.fresh.iter().position(|fresh| fresh.path == *path)
-            {
-                escaped.extend_from_slice(&self.sets[after.fresh.remove(at).objects]);
+            if !is_still && let Some(fresh) = after.fresh(path) {
+                let objects = self.sets[fresh.objects].clone();
+                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
+                self.escape(&objects, &mut after);
             }
         }
-        self.escape(&escaped, &mut after);
         for fresh in &inner.fresh {
             if let Some(path) = outward(&fresh.path) {
-                after.add_fresh(Fresh { path, objects: fresh.objects });
+                let objects = match after.fresh(&path) {
+                    Some(known) if self.is_merged(context) => known.objects,
+                    None if self.is_merged(context) => continue,
+                    _ => fresh.objects,
+                };
+                self.hold(&self.sets[objects], &fresh.holders, &mut after);
+                after.add_fresh(Fresh { path, objects, holders: fresh.holders.clone() });
             }
         }
-        if let (true, Some(result)) = (exit.is_result_fresh, result) {
-            self.make(frame, result, &mut after);
+        if self.is_merged(context) {
+            return after;
+        }
+        leave_locks(&mut after, inner, &names.told_locks, &outward);
+        if let (Some(holders), Some(result)) = (&exit.fresh_result, result) {
+            self.make(frame, result, holders.clone(), &mut after);
         }
         after
     }

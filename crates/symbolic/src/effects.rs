@@ -8,7 +8,7 @@ use crate::access::{channels, is_unconditional, value_of};
 use crate::event::PathStep;
 use crate::execute::{Executor, Frame, join_into};
 use crate::path::{Path, Root};
-use crate::state::{Joined, State, unite};
+use crate::state::{Holders, Joined, State, unite};
 use crate::threads::repeats;
 use crate::transfer::Test;
 
@@ -68,7 +68,7 @@ impl<'m> Executor<'_, 'm> {
                 }
                 Effect::Return(Place::New(_)) if returns_new => {
                     if let Some(result) = frame.facts.body.statements[id].result {
-                        self.make(frame, result, state);
+                        self.make(frame, result, Holders::new(), state);
                     }
                 }
                 _ => {}

@@ -20,13 +20,13 @@ use unsnarl_program::{MethodId, Program};
 
 use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
-use crate::flow::meet;
+use crate::flow::{join_result, meet};
 use crate::gather::Gathered;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
+use crate::state::{Channel, ChannelId, Fresh, Holders, Joined, ObjectsId, State, unite};
 use crate::threads::{Threads, is_followed};
 use crate::views::Views;
 use crate::within::Within;
@@ -97,7 +97,8 @@ pub(crate) struct Executor<'e, 'm> {
     depends: FxHashSet<(ContextId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
-    pub(crate) reachable: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
+    /// For each object the private ones in it.
+    pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
     roots: Vec<(OriginId, ContextId)>,
     /// How many methods may still be gone through in this thread.
@@ -171,8 +172,8 @@ pub(crate) struct Binding {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Exit {
     pub(crate) state: State,
-    /// Nobody else can see the returned object.
-    pub(crate) is_result_fresh: bool,
+    /// The holders of the returned object if nobody else can see it.
+    pub(crate) fresh_result: Option<Holders>,
     /// What was received if the result is not zero; nothing if it cannot be that.
     pub(crate) if_nonzero: Option<Received>,
     /// What was received if the result is zero.
@@ -229,7 +230,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             ranks: callees_first(heap),
             depends: FxHashSet::default(),
             call_sites: FxHashMap::default(),
-            reachable: FxHashMap::default(),
+            private_inside: FxHashMap::default(),
             depth: 0,
             roots: Vec::new(),
             steps_left: 0,
@@ -288,7 +289,7 @@ impl<'e, 'm> Executor<'e, 'm> {
         if self.program.methods()[method].name == self.program.names.known.init
             && let Some(objects) = self.argument_objects(instance, Some(&this))
         {
-            entry.state.add_fresh(Fresh { path: this, objects });
+            entry.state.add_fresh(Fresh { path: this, objects, holders: Holders::new() });
         }
     }
 
@@ -442,7 +443,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             if let Some(path) = own(&fresh.path)
                 && let Some(objects) = self.argument_objects(instance, Some(&path))
             {
-                state.add_fresh(Fresh { path, objects });
+                state.add_fresh(Fresh { path, objects, holders: fresh.holders });
             }
         }
         state.joined_paths.clear();
@@ -522,7 +523,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             self.contexts[context].progress = Progress::Done;
             let nothing = Some(Received::new());
             let (if_nonzero, if_zero) = (nothing.clone(), nothing);
-            self.set_exit(context, Exit { state, is_result_fresh: false, if_nonzero, if_zero });
+            self.set_exit(context, Exit { state, fresh_result: None, if_nonzero, if_zero });
             return;
         };
         self.contexts[context].progress = Progress::Running;
@@ -535,7 +536,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             && let (Some(exit), Some(old)) = (&mut flow.exit, &data.exit)
         {
             exit.state.join(&old.state);
-            exit.is_result_fresh &= old.is_result_fresh;
+            join_result(&mut exit.fresh_result, old.fresh_result.clone());
             meet(&mut exit.if_nonzero, old.if_nonzero.clone());
             meet(&mut exit.if_zero, old.if_zero.clone());
         }

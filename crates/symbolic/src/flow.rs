@@ -14,7 +14,7 @@ use crate::event::{ContextId, Event};
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{Fresh, State};
+use crate::state::{Fresh, Holders, State, unite};
 use crate::transfer::Test;
 
 /// The states at the beginnings of blocks, and at the end.
@@ -179,20 +179,20 @@ impl Executor<'_, '_> {
             edge.from == from && edge.exceptional == exceptional
         };
         let Some(position) = body.blocks[to].predecessors.iter().position(is_it) else { return };
-        let mut found: SmallVec<[(Value, bool); 2]> = SmallVec::new();
+        let mut found: SmallVec<[(Value, Option<Holders>); 2]> = SmallVec::new();
         for (_, statement) in body.block_statements(to) {
             let Operation::Phi(inputs) = &statement.operation else { break };
             if let (Some(&input), Some(result)) = (inputs.get(position), statement.result) {
-                let is_fresh = state.is_fresh(&self.strict_path(frame, input));
-                found.push((result, is_fresh));
+                let fresh = state.fresh(&self.strict_path(frame, input));
+                found.push((result, fresh.map(|fresh| fresh.holders.clone())));
             }
         }
-        for (result, is_fresh) in found {
+        for (result, holders) in found {
             let path = Path::root(Root::Value(result));
             state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
-            if is_fresh {
+            if let Some(holders) = holders {
                 let objects = self.points_to(frame, result);
-                state.add_fresh(Fresh { path, objects });
+                state.add_fresh(Fresh { path, objects, holders });
             }
         }
     }
@@ -233,8 +233,8 @@ impl Executor<'_, '_> {
         value: Option<Value>,
         mut state: State,
     ) {
-        let is_result_fresh =
-            value.is_some_and(|value| state.is_fresh(&self.strict_path(frame, value)));
+        let fresh_result = value.and_then(|value| state.fresh(&self.strict_path(frame, value)));
+        let fresh_result = fresh_result.map(|fresh| fresh.holders.clone());
         let mut told = [Test::NonZero, Test::Zero].map(|test| {
             let value = value?;
             if let Operation::Constant(constant) = frame.facts.body.definition(value).operation {
@@ -265,11 +265,11 @@ impl Executor<'_, '_> {
         match exit {
             Some(exit) => {
                 exit.state.join(&state);
-                exit.is_result_fresh &= is_result_fresh;
+                join_result(&mut exit.fresh_result, fresh_result);
                 meet(&mut exit.if_nonzero, if_nonzero);
                 meet(&mut exit.if_zero, if_zero);
             }
-            unknown => *unknown = Some(Exit { state, is_result_fresh, if_nonzero, if_zero }),
+            unknown => *unknown = Some(Exit { state, fresh_result, if_nonzero, if_zero }),
         }
     }
 }
@@ -294,6 +294,14 @@ fn returned_by(
         |edge: &unsnarl_program::body::Edge| edge.from == from && edge.exceptional == exceptional;
     let position = block.predecessors.iter().position(is_it)?;
     (first.result == Some(*value)).then(|| inputs.get(position).copied())?
+}
+
+/// A result that is fresh on both ways has the holders of both.
+pub(crate) fn join_result(one: &mut Option<Holders>, other: Option<Holders>) {
+    *one = one.take().zip(other).map(|(mut one, other)| {
+        unite(&mut one, &other);
+        one
+    });
 }
 
 /// What was received on both ways, where nothing stands for a way that cannot be.

@@ -93,7 +93,12 @@ pub(crate) struct Joined {
 pub(crate) struct Fresh {
     pub(crate) path: Path,
     pub(crate) objects: ObjectsId,
+    /// All objects from which it can be reached: who sees one of them sees it. Sorted.
+    pub(crate) holders: Holders,
 }
+
+/// Objects from which another can be reached.
+pub(crate) type Holders = SmallVec<[ObjectId; 2]>;
 
 impl State {
     /// What holds whichever of two ways led here; says whether this state changed.
@@ -118,7 +123,7 @@ impl State {
         is_new |= keep(&mut self.gathered, &other.gathered);
         is_new |= keep(&mut self.received, &other.received);
         is_new |= keep(&mut self.told, &other.told);
-        is_new |= keep(&mut self.fresh, &other.fresh);
+        is_new |= self.join_fresh(other);
         is_new
     }
 
@@ -151,7 +156,23 @@ impl State {
     }
 
     pub(crate) fn is_fresh(&self, path: &Path) -> bool {
-        self.fresh.binary_search_by(|known| known.path.cmp(path)).is_ok()
+        self.fresh(path).is_some()
+    }
+
+    pub(crate) fn fresh(&self, path: &Path) -> Option<&Fresh> {
+        let found = self.fresh.binary_search_by(|known| known.path.cmp(path)).ok();
+        found.map(|at| &self.fresh[at])
+    }
+
+    /// What is fresh on both ways has the holders of both.
+    fn join_fresh(&mut self, other: &Self) -> bool {
+        let mut is_new = false;
+        self.fresh.retain(|fresh| {
+            let same = other.fresh(&fresh.path).filter(|same| same.objects == fresh.objects);
+            is_new |= same.is_none_or(|same| unite(&mut fresh.holders, &same.holders));
+            same.is_some()
+        });
+        is_new
     }
 
     pub(crate) fn add_received(&mut self, received: (ChannelId, Option<Path>)) {
