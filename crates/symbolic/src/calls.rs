@@ -231,7 +231,7 @@ impl Executor<'_, '_> {
     /// The state of the caller in the names of the callee. Only what has to do with the arguments keeps
     /// a name.
     fn enter(
-        &self,
+        &mut self,
         frame: &Frame,
         arguments: SmallVec<[Option<Value>; 4]>,
         state: &State,
@@ -313,7 +313,12 @@ impl Executor<'_, '_> {
         };
         let told_locks = self.tell_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
-            if let Some(path) = inward(&fresh.path) {
+            let mut values = arguments.iter().flatten();
+            if let Some(path) = inward(&fresh.path)
+                && values.any(|&value| {
+                    self.can_reach(self.heap.points_to(frame.instance, value), fresh)
+                })
+            {
                 carried.push(fresh.path.clone());
                 inner.add_fresh(Fresh { path, ..fresh.clone() });
             }

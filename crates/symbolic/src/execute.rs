@@ -15,11 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind};
+use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
 use unsnarl_program::{MethodId, Program};
 
 use crate::emit::{Time, TimeId};
-use crate::event::ContextId;
+use crate::event::{ContextId, PathStep};
 use crate::flow::{join_result, meet};
 use crate::gather::Gathered;
 use crate::method::{MethodFacts, Methods};
@@ -27,7 +27,7 @@ use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Fresh, Holders, Joined, ObjectsId, State, unite};
-use crate::threads::{Threads, is_followed};
+use crate::threads::{Threads, is_followed, sorted};
 use crate::views::Views;
 use crate::within::Within;
 
@@ -476,14 +476,22 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// All objects that an argument may be, if the path is one.
+    /// All objects that an argument, or what hangs on it by fields, may be.
     fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
         let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
         let facts = self.methods.get(self.heap.instances[instance].method)?;
         let mut statements = facts.body.statements.values();
         let argument = statements.find(|data| data.operation == Operation::Parameter(number))?;
-        let objects = self.heap.points_to(instance, argument.result?);
-        steps.is_empty().then(|| self.set(objects))
+        let mut objects = self.heap.points_to(instance, argument.result?).to_vec();
+        for &step in steps {
+            let variable = match step {
+                PathStep::Field(field) => Variable::Field(field),
+                PathStep::Slot(name) => Variable::Slot(name),
+            };
+            let inside = objects.iter().flat_map(|&object| self.heap.contents(object, variable));
+            objects = sorted(inside.copied());
+        }
+        Some(self.set(&objects))
     }
 
     pub(crate) fn is_merged(&self, context: ContextId) -> bool {

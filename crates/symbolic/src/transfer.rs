@@ -224,17 +224,19 @@ impl Executor<'_, '_> {
     /// Others may see these objects, which are sorted, from now on, and all that can be reached from them. What
     /// the heap says about that does not matter: only what was stored can be reached, and that has holders.
     pub(crate) fn escape(&mut self, objects: &[ObjectId], state: &mut State) {
-        state.fresh.retain(|fresh| !self.is_seen(fresh, objects));
-        for &object in objects {
-            if state.fresh.iter().all(|fresh| fresh.holders.is_empty()) {
-                return;
-            }
-            let inside = self.private_inside(object);
-            let is_inside = |holder: &ObjectId| {
-                inside.as_ref().is_none_or(|inside| inside.binary_search(holder).is_ok())
-            };
-            state.fresh.retain(|fresh| !fresh.holders.iter().any(is_inside));
+        state.fresh.retain(|fresh| !self.can_reach(objects, fresh));
+    }
+
+    /// Whether a fresh object can be reached from one of these, also through objects that nobody watches.
+    pub(crate) fn can_reach(&mut self, objects: &[ObjectId], fresh: &Fresh) -> bool {
+        if self.is_seen(fresh, objects) || fresh.holders.is_empty() {
+            return self.is_seen(fresh, objects);
         }
+        objects.iter().any(|&object| {
+            let inside = self.private_inside(object);
+            let mut holders = fresh.holders.iter();
+            inside.is_none_or(|inside| holders.any(|held| inside.binary_search(held).is_ok()))
+        })
     }
 
     /// The objects that nobody watches and that can be reached from an object through such, sorted; nothing if
