@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
+use unsnarl_program::heap::{Call, EdgeKind, InstanceId, ObjectId};
 
 use crate::access::value_of;
 use crate::event::{ContextId, PathStep};
@@ -479,25 +479,49 @@ impl Executor<'_, '_> {
                 self.escape(&objects, &mut after);
             }
         }
+        if self.is_merged(context) {
+            self.leave_merged(frame, names, inner, &outward, &mut after);
+            return after;
+        }
         for fresh in &inner.fresh {
             if let Some(path) = outward(&fresh.path) {
-                let objects = match after.fresh(&path) {
-                    Some(known) if self.is_merged(context) => known.objects,
-                    None if self.is_merged(context) => continue,
-                    _ => fresh.objects,
-                };
-                self.hold(&self.sets[objects], &fresh.holders, &mut after);
-                after.add_fresh(Fresh { path, objects, holders: fresh.holders.clone() });
+                self.hold(&self.sets[fresh.objects], fresh, &mut after);
+                after.add_fresh(Fresh { path, ..fresh.clone() });
             }
-        }
-        if self.is_merged(context) {
-            return after;
         }
         leave_locks(&mut after, inner, &names.told_locks, &outward);
         if let (Some(holders), Some(result)) = (&exit.fresh_result, result) {
             self.make(frame, result, holders.clone(), &mut after);
         }
         after
+    }
+
+    /// What a callee for many has stored: into what is not fresh here, it escapes.
+    fn leave_merged(
+        &self,
+        frame: &Frame,
+        names: &Names,
+        inner: &State,
+        outward: &impl Fn(&Path) -> Option<Path>,
+        after: &mut State,
+    ) {
+        for fresh in &inner.fresh {
+            let path = outward(&fresh.path);
+            if let Some(known) = path.and_then(|path| after.fresh(&path)) {
+                let objects = known.objects;
+                let fresh = Fresh { is_assumed: known.is_assumed, ..fresh.clone() };
+                self.hold(&self.sets[objects], &fresh, after);
+            }
+        }
+        for &value in names.arguments.iter().flatten() {
+            if after.fresh(&self.strict_path(frame, value)).is_none() {
+                let objects = self.heap.points_to(frame.instance, value);
+                let is_watched = |object: &ObjectId| {
+                    objects.binary_search(object).is_ok() && !self.sharing.is_private(*object)
+                };
+                after.fresh.retain(|fresh| !fresh.holders.iter().any(is_watched));
+            }
+        }
     }
 
     /// A path of the callee in the names of the caller.

@@ -306,7 +306,9 @@ impl<'m> Executor<'_, 'm> {
     fn is_private_start(&self, thread: OriginId, state: &State) -> bool {
         let Some(receiver) = self.heap.origins[thread].receiver else { return false };
         self.threads.only_of_receiver.contains(thread)
-            || state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
+            || state.fresh.iter().any(|fresh| {
+                !fresh.is_assumed && self.sets[fresh.objects].contains(&receiver)
+            })
     }
 
     /// Waits for what was started in a group.

@@ -289,7 +289,8 @@ impl<'e, 'm> Executor<'e, 'm> {
         if self.program.methods()[method].name == self.program.names.known.init
             && let Some(objects) = self.argument_objects(instance, Some(&this))
         {
-            entry.state.add_fresh(Fresh { path: this, objects, holders: Holders::new() });
+            let holders = Holders::new();
+            entry.state.add_fresh(Fresh { path: this, objects, holders, is_assumed: false });
         }
     }
 
@@ -443,9 +444,10 @@ impl<'e, 'm> Executor<'e, 'm> {
             if let Some(path) = own(&fresh.path)
                 && let Some(objects) = self.argument_objects(instance, Some(&path))
             {
-                state.add_fresh(Fresh { path, objects, holders: fresh.holders });
+                state.add_fresh(Fresh { path, objects, ..fresh });
             }
         }
+        self.assume_fresh(instance, &mut state);
         state.joined_paths.clear();
         state.received.retain(|(_, path)| path.is_none());
         let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
@@ -472,6 +474,27 @@ impl<'e, 'm> Executor<'e, 'm> {
                     self.queue(context);
                 }
                 context
+            }
+        }
+    }
+
+    /// What is not known of the arguments is assumed.
+    fn assume_fresh(&mut self, instance: InstanceId, state: &mut State) {
+        let heap = self.heap;
+        let Some(facts) = self.methods.get(heap.instances[instance].method) else { return };
+        for statement in facts.body.statements.values() {
+            let (&Operation::Parameter(number), Some(value)) =
+                (&statement.operation, statement.result)
+            else {
+                continue;
+            };
+            let path = Path::root(Root::Parameter(number));
+            let objects = heap.points_to(instance, value);
+            if objects.iter().any(|&object| !self.sharing.is_private(object))
+                && state.fresh(&path).is_none()
+            {
+                let (objects, holders) = (self.set(objects), Holders::new());
+                state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
             }
         }
     }

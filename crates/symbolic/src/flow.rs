@@ -179,20 +179,20 @@ impl Executor<'_, '_> {
             edge.from == from && edge.exceptional == exceptional
         };
         let Some(position) = body.blocks[to].predecessors.iter().position(is_it) else { return };
-        let mut found: SmallVec<[(Value, Option<Holders>); 2]> = SmallVec::new();
+        let mut found: SmallVec<[(Value, Option<Fresh>); 2]> = SmallVec::new();
         for (_, statement) in body.block_statements(to) {
             let Operation::Phi(inputs) = &statement.operation else { break };
             if let (Some(&input), Some(result)) = (inputs.get(position), statement.result) {
                 let fresh = state.fresh(&self.strict_path(frame, input));
-                found.push((result, fresh.map(|fresh| fresh.holders.clone())));
+                found.push((result, fresh.cloned()));
             }
         }
-        for (result, holders) in found {
+        for (result, fresh) in found {
             let path = Path::root(Root::Value(result));
             state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
-            if let Some(holders) = holders {
+            if let Some(fresh) = fresh {
                 let objects = self.points_to(frame, result);
-                state.add_fresh(Fresh { path, objects, holders });
+                state.add_fresh(Fresh { path, objects, ..fresh });
             }
         }
     }
@@ -234,6 +234,7 @@ impl Executor<'_, '_> {
         mut state: State,
     ) {
         let fresh_result = value.and_then(|value| state.fresh(&self.strict_path(frame, value)));
+        let fresh_result = fresh_result.filter(|fresh| !fresh.is_assumed);
         let fresh_result = fresh_result.map(|fresh| fresh.holders.clone());
         let mut told = [Test::NonZero, Test::Zero].map(|test| {
             let value = value?;

@@ -95,6 +95,9 @@ pub(crate) struct Fresh {
     pub(crate) objects: ObjectsId,
     /// All objects from which it can be reached: who sees one of them sees it. Sorted.
     pub(crate) holders: Holders,
+    /// Only if it was for the caller: what a method does with an argument is known also where not all of its
+    /// callers bring a fresh one.
+    pub(crate) is_assumed: bool,
 }
 
 /// Objects from which another can be reached.
@@ -156,7 +159,7 @@ impl State {
     }
 
     pub(crate) fn is_fresh(&self, path: &Path) -> bool {
-        self.fresh(path).is_some()
+        self.fresh(path).is_some_and(|fresh| !fresh.is_assumed)
     }
 
     pub(crate) fn fresh(&self, path: &Path) -> Option<&Fresh> {
@@ -169,7 +172,11 @@ impl State {
         let mut is_new = false;
         self.fresh.retain(|fresh| {
             let same = other.fresh(&fresh.path).filter(|same| same.objects == fresh.objects);
-            is_new |= same.is_none_or(|same| unite(&mut fresh.holders, &same.holders));
+            is_new |= same.is_none_or(|same| {
+                let is_doubted = same.is_assumed && !fresh.is_assumed;
+                fresh.is_assumed |= is_doubted;
+                unite(&mut fresh.holders, &same.holders) || is_doubted
+            });
             same.is_some()
         });
         is_new

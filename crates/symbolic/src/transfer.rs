@@ -122,7 +122,8 @@ impl Executor<'_, '_> {
         let objects = self.points_to(frame, result);
         // Who is never seen by others needs no watching.
         if self.sets[objects].iter().any(|&object| !self.sharing.is_private(object)) {
-            state.add_fresh(Fresh { path: Path::root(Root::Value(result)), objects, holders });
+            let path = Path::root(Root::Value(result));
+            state.add_fresh(Fresh { path, objects, holders, is_assumed: false });
         }
     }
 
@@ -140,10 +141,10 @@ impl Executor<'_, '_> {
         let Some(path) = self.strict_path(frame, object).step(step) else { return };
         let to = self.strict_path(frame, result);
         if path != to
-            && let Some(Fresh { holders, .. }) = state.fresh(&path).cloned()
+            && let Some(fresh) = state.fresh(&path).cloned()
         {
             let objects = self.points_to(frame, result);
-            state.add_fresh(Fresh { path: to, objects, holders });
+            state.add_fresh(Fresh { path: to, objects, ..fresh });
         }
     }
 
@@ -182,21 +183,25 @@ impl Executor<'_, '_> {
             state.fresh.retain(|fresh| !fresh.path.begins_with(to));
         }
         let stored = value.map_or(values, |value| self.heap.points_to(frame.instance, value));
-        if let Some(Fresh { objects, mut holders, .. }) = base {
-            unite(&mut holders, &self.sets[objects]);
-            self.hold(stored, &holders, state);
+        if let Some(mut base) = base {
+            unite(&mut base.holders, &self.sets[base.objects]);
+            self.hold(stored, &base, state);
             if let (Some(to), Some(value)) = (to, value)
-                && let Some(Fresh { holders, .. }) =
-                    state.fresh(&self.strict_path(frame, value)).cloned()
+                && let Some(fresh) = state.fresh(&self.strict_path(frame, value)).cloned()
             {
                 let objects = self.points_to(frame, value);
-                state.add_fresh(Fresh { path: to, objects, holders });
+                state.add_fresh(Fresh { path: to, objects, ..fresh });
             }
             return;
         }
         let is_private = !objects.is_empty() && objects.iter().all(|&o| self.sharing.is_private(o));
         match value {
-            _ if is_private => self.hold(stored, objects, state),
+            _ if is_private => {
+                let holders = objects.into();
+                let (path, objects) = (path.clone(), self.set(objects));
+                let base = Fresh { path, objects, holders, is_assumed: false };
+                self.hold(stored, &base, state);
+            }
             Some(value) => self.escape_value(frame, value, state),
             None => self.escape(values, state),
         }
@@ -212,11 +217,13 @@ impl Executor<'_, '_> {
         self.escape(objects, state);
     }
 
-    /// What may be one of these objects, or be reached from one, can be reached from the holders from now on.
-    pub(crate) fn hold(&self, stored: &[ObjectId], holders: &[ObjectId], state: &mut State) {
+    /// What may be one of these objects, or be reached from one, can be reached from the same holders as
+    /// another from now on.
+    pub(crate) fn hold(&self, stored: &[ObjectId], by: &Fresh, state: &mut State) {
         for fresh in &mut state.fresh {
             if self.is_seen(fresh, stored) {
-                unite(&mut fresh.holders, holders);
+                unite(&mut fresh.holders, &by.holders);
+                fresh.is_assumed |= by.is_assumed;
             }
         }
     }
