@@ -1,5 +1,6 @@
 //! Calls: how the state of a caller is told in the names of a callee, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -66,7 +67,7 @@ impl Executor<'_, '_> {
         for &call in models {
             let mut state = before.clone();
             self.apply_model(frame, id, call, &mut callbacks, &mut state);
-            join_into(&mut after, state);
+            join_into(&mut after, Cow::Owned(state));
         }
         // Initializers run elsewhere, and starts are told by models.
         let is_it = |call: &&Call, is_plain: bool| {
@@ -87,7 +88,7 @@ impl Executor<'_, '_> {
             }
             is_entered = true;
             if let Some(state) = self.call(frame, id, &callees, values, result, &before) {
-                join_into(&mut after, state);
+                join_into(&mut after, Cow::Owned(state));
             }
         }
         for call in calls.iter().filter(|call| call.kind == EdgeKind::Callback) {
@@ -102,7 +103,7 @@ impl Executor<'_, '_> {
                             state.add_joined(*joined);
                         }
                     }
-                    join_into(&mut after, state);
+                    join_into(&mut after, Cow::Owned(state));
                 }
             }
         }
@@ -165,11 +166,12 @@ impl Executor<'_, '_> {
             if !known.contains(&left) {
                 known.push(left);
                 let exit = Arc::clone(&self.outcomes[outcome]);
-                join_into(&mut after, self.leave(frame, context, &names, &exit, result, before));
+                let state = self.leave(frame, context, &names, &exit, result, before);
+                join_into(&mut after, Cow::Owned(state));
             }
         }
         if is_passed_over {
-            join_into(&mut after, before.clone());
+            join_into(&mut after, Cow::Borrowed(before));
         }
         after
     }
@@ -315,9 +317,8 @@ impl Executor<'_, '_> {
         for fresh in &state.fresh {
             let mut values = arguments.iter().flatten();
             if let Some(path) = inward(&fresh.path)
-                && values.any(|&value| {
-                    self.can_reach(self.heap.points_to(frame.instance, value), fresh)
-                })
+                && values
+                    .any(|&value| self.can_reach(self.heap.points_to(frame.instance, value), fresh))
             {
                 carried.push(fresh.path.clone());
                 inner.add_fresh(Fresh { path, ..fresh.clone() });

@@ -7,6 +7,7 @@
 //! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -440,14 +441,26 @@ impl<'e, 'm> Executor<'e, 'm> {
                 lock.objects = objects;
             }
         }
+        let arguments = self.arguments(instance);
         for fresh in std::mem::take(&mut state.fresh) {
             if let Some(path) = own(&fresh.path)
                 && let Some(objects) = self.argument_objects(instance, Some(&path))
             {
-                state.add_fresh(Fresh { path, objects, ..fresh });
+                // Which holders it has is different for callers; those count that the method can see.
+                let is_held = !fresh.holders.is_empty();
+                let seen = arguments.iter().filter(|_| is_held).flat_map(|(_, objects)| *objects);
+                let holders = sorted(seen.copied()).into();
+                state.add_fresh(Fresh { path, objects, holders, ..fresh });
             }
         }
-        self.assume_fresh(instance, &mut state);
+        // What is not known of the arguments is assumed.
+        for (path, objects) in arguments {
+            let is_watched = objects.iter().any(|&object| !self.sharing.is_private(object));
+            if is_watched && state.fresh(&path).is_none() {
+                let (objects, holders) = (self.set(objects), Holders::new());
+                state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
+            }
+        }
         state.joined_paths.clear();
         state.received.retain(|(_, path)| path.is_none());
         let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
@@ -470,6 +483,10 @@ impl<'e, 'm> Executor<'e, 'm> {
                     if joined.state.sent != known.sent {
                         unite(&mut joined.state.sent, &doings.sent);
                     }
+                    if self.contexts[context].rounds > ROUNDS {
+                        joined.state.fresh.retain(|fresh| fresh.path.steps.is_empty());
+                        joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
+                    }
                     self.contexts[context].entry = Arc::new(joined);
                     self.queue(context);
                 }
@@ -478,34 +495,30 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// What is not known of the arguments is assumed.
-    fn assume_fresh(&mut self, instance: InstanceId, state: &mut State) {
+    /// The arguments of a method with what they may be.
+    fn arguments(&self, instance: InstanceId) -> Vec<(Path, &'e [ObjectId])> {
         let heap = self.heap;
-        let Some(facts) = self.methods.get(heap.instances[instance].method) else { return };
-        for statement in facts.body.statements.values() {
-            let (&Operation::Parameter(number), Some(value)) =
-                (&statement.operation, statement.result)
-            else {
-                continue;
-            };
-            let path = Path::root(Root::Parameter(number));
-            let objects = heap.points_to(instance, value);
-            if objects.iter().any(|&object| !self.sharing.is_private(object))
-                && state.fresh(&path).is_none()
-            {
-                let (objects, holders) = (self.set(objects), Holders::new());
-                state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
+        let Some(facts) = self.methods.get(heap.instances[instance].method) else {
+            return Vec::new();
+        };
+        let statements = facts.body.statements.values();
+        let arguments = statements.filter_map(|statement| match statement.operation {
+            Operation::Parameter(number) => {
+                let path = Path::root(Root::Parameter(number));
+                Some((path, heap.points_to(instance, statement.result?)))
             }
-        }
+            _ => None,
+        });
+        arguments.collect()
     }
 
     /// All objects that an argument, or what hangs on it by fields, may be.
     fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
         let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
-        let facts = self.methods.get(self.heap.instances[instance].method)?;
-        let mut statements = facts.body.statements.values();
-        let argument = statements.find(|data| data.operation == Operation::Parameter(number))?;
-        let mut objects = self.heap.points_to(instance, argument.result?).to_vec();
+        let root = Path::root(Root::Parameter(number));
+        let arguments = self.arguments(instance);
+        let (_, objects) = arguments.iter().find(|(path, _)| *path == root)?;
+        let mut objects = objects.to_vec();
         for &step in steps {
             let variable = match step {
                 PathStep::Field(field) => Variable::Field(field),
@@ -679,11 +692,11 @@ fn callees_first(heap: &Heap<'_>) -> SecondaryMap<InstanceId, u32> {
     ranks
 }
 
-pub(crate) fn join_into(to: &mut Option<State>, state: State) {
+pub(crate) fn join_into(to: &mut Option<State>, state: Cow<'_, State>) {
     match to {
         Some(known) => {
             known.join(&state);
         }
-        None => *to = Some(state),
+        None => *to = Some(state.into_owned()),
     }
 }

@@ -1,6 +1,7 @@
 //! The state along the control flow of one method: a forward data flow over its blocks. An exception
 //! leaves a block with what holds before every statement that can throw.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl Executor<'_, '_> {
         let body = Arc::clone(&frame.facts.body);
         let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
         flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
-        let mut after: Vec<Option<State>> = vec![None; body.blocks.len()];
+        let mut joined_after: Vec<Option<SmallVec<[OriginId; 2]>>> = vec![None; body.blocks.len()];
         let mut first = frame.entry.state.clone();
         self.enter_monitor(frame, &mut first);
         flow.before[body.entry().index()] = Some(first);
@@ -69,15 +70,15 @@ impl Executor<'_, '_> {
                 }
                 let may_throw = has_handlers && statement.operation.can_throw();
                 if may_throw && thrown_last.as_ref() != Some(&state) {
-                    join_into(&mut thrown, state.clone());
                     thrown_last = Some(state.clone());
+                    join_into(&mut thrown, Cow::Borrowed(&state));
                 }
                 is_alive = self.transfer(frame, id, &mut state);
                 if !is_alive {
                     break;
                 }
                 if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
-                    join_into(&mut thrown, state.clone());
+                    join_into(&mut thrown, Cow::Borrowed(&state));
                 }
             }
             if self.is_final {
@@ -98,7 +99,7 @@ impl Executor<'_, '_> {
             if !is_alive {
                 continue;
             }
-            after[block.index()] = Some(state.clone());
+            joined_after[block.index()] = Some(state.joined_some.clone());
             match &body.terminator(block).operation {
                 Operation::Return(value) => {
                     self.leave_method(frame, &mut flow.exit, *value, state);
@@ -125,10 +126,10 @@ impl Executor<'_, '_> {
         for found in &frame.facts.loops {
             let mut joins: Option<Vec<OriginId>> = None;
             for latch in &found.latches {
-                let Some(state) = &after[latch.index()] else { continue };
+                let Some(joined) = &joined_after[latch.index()] else { continue };
                 match &mut joins {
-                    None => joins = Some(state.joined_some.to_vec()),
-                    Some(joins) => joins.retain(|thread| state.joined_some.contains(thread)),
+                    None => joins = Some(joined.to_vec()),
+                    Some(joins) => joins.retain(|thread| joined.contains(thread)),
                 }
             }
             flow.round_joins.push(joins.unwrap_or_default());
