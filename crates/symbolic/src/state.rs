@@ -201,6 +201,9 @@ pub(crate) fn unite<const N: usize, T: Copy + Ord>(to: &mut SmallVec<[T; N]>, fr
 where
     [T; N]: smallvec::Array<Item = T>,
 {
+    if to[..] == *from {
+        return false;
+    }
     let mut is_new = false;
     for &item in from {
         if let Err(at) = to.binary_search(&item) {
