@@ -1,11 +1,12 @@
 //! Calls: how the state of a caller is told in the names of a callee, and back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
+use unsnarl_program::heap::{Call, EdgeKind, InstanceId, ObjectId};
 
 use crate::access::value_of;
 use crate::event::{ContextId, PathStep};
@@ -45,10 +46,14 @@ impl Executor<'_, '_> {
         let calls = self.calls_at(frame, id);
         let models = heap.models_at(frame.instance, id);
         if calls.is_empty() && models.is_empty() {
-            // Nobody knows what it does with what it is given.
-            let own = usize::from(self.is_constructor_call(frame, id));
-            for &argument in arguments.iter().skip(own) {
-                self.escape_value(frame, argument, state);
+            // Nobody knows what it does with what it is given; what is made may hold it.
+            let is_constructor = self.is_constructor_call(frame, id);
+            for &argument in arguments.iter().skip(usize::from(is_constructor)) {
+                if is_constructor {
+                    self.store(frame, arguments[0], None, argument, state);
+                } else {
+                    self.escape_value(frame, argument, state);
+                }
             }
             return true;
         }
@@ -62,7 +67,7 @@ impl Executor<'_, '_> {
         for &call in models {
             let mut state = before.clone();
             self.apply_model(frame, id, call, &mut callbacks, &mut state);
-            join_into(&mut after, state);
+            join_into(&mut after, Cow::Owned(state));
         }
         // Initializers run elsewhere, and starts are told by models.
         let is_it = |call: &&Call, is_plain: bool| {
@@ -83,7 +88,7 @@ impl Executor<'_, '_> {
             }
             is_entered = true;
             if let Some(state) = self.call(frame, id, &callees, values, result, &before) {
-                join_into(&mut after, state);
+                join_into(&mut after, Cow::Owned(state));
             }
         }
         for call in calls.iter().filter(|call| call.kind == EdgeKind::Callback) {
@@ -98,7 +103,7 @@ impl Executor<'_, '_> {
                             state.add_joined(*joined);
                         }
                     }
-                    join_into(&mut after, state);
+                    join_into(&mut after, Cow::Owned(state));
                 }
             }
         }
@@ -161,11 +166,12 @@ impl Executor<'_, '_> {
             if !known.contains(&left) {
                 known.push(left);
                 let exit = Arc::clone(&self.outcomes[outcome]);
-                join_into(&mut after, self.leave(frame, context, &names, &exit, result, before));
+                let state = self.leave(frame, context, &names, &exit, result, before);
+                join_into(&mut after, Cow::Owned(state));
             }
         }
         if is_passed_over {
-            join_into(&mut after, before.clone());
+            join_into(&mut after, Cow::Borrowed(before));
         }
         after
     }
@@ -227,7 +233,7 @@ impl Executor<'_, '_> {
     /// The state of the caller in the names of the callee. Only what has to do with the arguments keeps
     /// a name.
     fn enter(
-        &self,
+        &mut self,
         frame: &Frame,
         arguments: SmallVec<[Option<Value>; 4]>,
         state: &State,
@@ -309,9 +315,13 @@ impl Executor<'_, '_> {
         };
         let told_locks = self.tell_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
-            if let Some(path) = inward(&fresh.path) {
+            let mut values = arguments.iter().flatten();
+            if let Some(path) = inward(&fresh.path)
+                && values
+                    .any(|&value| self.can_reach(self.heap.points_to(frame.instance, value), fresh))
+            {
                 carried.push(fresh.path.clone());
-                inner.add_fresh(Fresh { path, objects: fresh.objects });
+                inner.add_fresh(Fresh { path, ..fresh.clone() });
             }
         }
         for (path, thread) in &state.joined_paths {
@@ -459,37 +469,60 @@ impl Executor<'_, '_> {
             after.told.sort_unstable();
             after.told.dedup();
         }
-        if self.is_merged(context) {
-            // Of what is fresh here the callee was told only if that is so for all callers; of the rest nobody
-            // knows what became of it.
-            let still: Vec<Path> =
-                inner.fresh.iter().filter_map(|fresh| outward(&fresh.path)).collect();
-            after.fresh.retain(|fresh| {
-                still.contains(&fresh.path)
-                    || !names.carried.iter().any(|path| fresh.path.begins_with(path))
-            });
-            return after;
-        }
-        leave_locks(&mut after, inner, &names.told_locks, &outward);
-        let mut escaped = Vec::new();
+        // A callee for many was told of what is fresh only if that is so for all callers; of the rest nobody
+        // knows what became of it.
         for path in &names.carried {
             let is_still =
                 inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
-            if !is_still && let Some(at) = after.fresh.iter().position(|fresh| fresh.path == *path)
-            {
-                escaped.extend_from_slice(&self.sets[after.fresh.remove(at).objects]);
+            if !is_still && let Some(fresh) = after.fresh(path) {
+                let objects = self.sets[fresh.objects].clone();
+                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
+                self.escape(&objects, &mut after);
             }
         }
-        self.escape(&escaped, &mut after);
+        if self.is_merged(context) {
+            self.leave_merged(frame, names, inner, &outward, &mut after);
+            return after;
+        }
         for fresh in &inner.fresh {
             if let Some(path) = outward(&fresh.path) {
-                after.add_fresh(Fresh { path, objects: fresh.objects });
+                self.hold(&self.sets[fresh.objects], fresh, &mut after);
+                after.add_fresh(Fresh { path, ..fresh.clone() });
             }
         }
-        if let (true, Some(result)) = (exit.is_result_fresh, result) {
-            self.make(frame, result, &mut after);
+        leave_locks(&mut after, inner, &names.told_locks, &outward);
+        if let (Some(holders), Some(result)) = (&exit.fresh_result, result) {
+            self.make(frame, result, holders.clone(), &mut after);
         }
         after
+    }
+
+    /// What a callee for many has stored: into what is not fresh here, it escapes.
+    fn leave_merged(
+        &self,
+        frame: &Frame,
+        names: &Names,
+        inner: &State,
+        outward: &impl Fn(&Path) -> Option<Path>,
+        after: &mut State,
+    ) {
+        for fresh in &inner.fresh {
+            let path = outward(&fresh.path);
+            if let Some(known) = path.and_then(|path| after.fresh(&path)) {
+                let objects = known.objects;
+                let fresh = Fresh { is_assumed: known.is_assumed, ..fresh.clone() };
+                self.hold(&self.sets[objects], &fresh, after);
+            }
+        }
+        for &value in names.arguments.iter().flatten() {
+            if after.fresh(&self.strict_path(frame, value)).is_none() {
+                let objects = self.heap.points_to(frame.instance, value);
+                let is_watched = |object: &ObjectId| {
+                    objects.binary_search(object).is_ok() && !self.sharing.is_private(*object)
+                };
+                after.fresh.retain(|fresh| !fresh.holders.iter().any(is_watched));
+            }
+        }
     }
 
     /// A path of the callee in the names of the caller.

@@ -1,5 +1,7 @@
 //! What models say about a call, as far as the state is concerned.
 
+use std::borrow::Cow;
+
 use unsnarl_models::{Blocking, Effect, LockMode, Outcome, Place, StartKind};
 use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{ModelCall, ObjectId, OriginId, OriginKind};
@@ -8,7 +10,7 @@ use crate::access::{channels, is_unconditional, value_of};
 use crate::event::PathStep;
 use crate::execute::{Executor, Frame, join_into};
 use crate::path::{Path, Root};
-use crate::state::{Joined, State, unite};
+use crate::state::{Holders, Joined, State, unite};
 use crate::threads::repeats;
 use crate::transfer::Test;
 
@@ -28,7 +30,7 @@ impl<'m> Executor<'_, 'm> {
         );
         for effect in &call.model.effects {
             match effect {
-                Effect::Call(_) => join_into(callbacks, state.clone()),
+                Effect::Call(_) => join_into(callbacks, Cow::Borrowed(state)),
                 Effect::Acquire { lock, mode, when, .. } => {
                     let is_validated = || self.is_validated(frame, id, call, lock);
                     if is_unconditional(when) || *mode == LockMode::Optimistic && is_validated() {
@@ -68,7 +70,7 @@ impl<'m> Executor<'_, 'm> {
                 }
                 Effect::Return(Place::New(_)) if returns_new => {
                     if let Some(result) = frame.facts.body.statements[id].result {
-                        self.make(frame, result, state);
+                        self.make(frame, result, Holders::new(), state);
                     }
                 }
                 _ => {}
@@ -306,7 +308,10 @@ impl<'m> Executor<'_, 'm> {
     fn is_private_start(&self, thread: OriginId, state: &State) -> bool {
         let Some(receiver) = self.heap.origins[thread].receiver else { return false };
         self.threads.only_of_receiver.contains(thread)
-            || state.fresh.iter().any(|fresh| self.sets[fresh.objects].contains(&receiver))
+            || state
+                .fresh
+                .iter()
+                .any(|fresh| !fresh.is_assumed && self.sets[fresh.objects].contains(&receiver))
     }
 
     /// Waits for what was started in a group.

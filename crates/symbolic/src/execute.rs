@@ -7,6 +7,7 @@
 //! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -15,19 +16,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind};
+use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
 use unsnarl_program::{MethodId, Program};
 
 use crate::emit::{Time, TimeId};
-use crate::event::ContextId;
-use crate::flow::meet;
+use crate::event::{ContextId, PathStep};
+use crate::flow::{join_result, meet};
 use crate::gather::Gathered;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Fresh, Joined, ObjectsId, State, unite};
-use crate::threads::{Threads, is_followed};
+use crate::state::{Channel, ChannelId, Fresh, Holders, Joined, ObjectsId, State, unite};
+use crate::threads::{Threads, is_followed, sorted};
 use crate::views::Views;
 use crate::within::Within;
 
@@ -97,7 +98,8 @@ pub(crate) struct Executor<'e, 'm> {
     depends: FxHashSet<(ContextId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
-    pub(crate) reachable: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
+    /// For each object the private ones in it.
+    pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
     roots: Vec<(OriginId, ContextId)>,
     /// How many methods may still be gone through in this thread.
@@ -171,8 +173,8 @@ pub(crate) struct Binding {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Exit {
     pub(crate) state: State,
-    /// Nobody else can see the returned object.
-    pub(crate) is_result_fresh: bool,
+    /// The holders of the returned object if nobody else can see it.
+    pub(crate) fresh_result: Option<Holders>,
     /// What was received if the result is not zero; nothing if it cannot be that.
     pub(crate) if_nonzero: Option<Received>,
     /// What was received if the result is zero.
@@ -229,7 +231,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             ranks: callees_first(heap),
             depends: FxHashSet::default(),
             call_sites: FxHashMap::default(),
-            reachable: FxHashMap::default(),
+            private_inside: FxHashMap::default(),
             depth: 0,
             roots: Vec::new(),
             steps_left: 0,
@@ -288,7 +290,8 @@ impl<'e, 'm> Executor<'e, 'm> {
         if self.program.methods()[method].name == self.program.names.known.init
             && let Some(objects) = self.argument_objects(instance, Some(&this))
         {
-            entry.state.add_fresh(Fresh { path: this, objects });
+            let holders = Holders::new();
+            entry.state.add_fresh(Fresh { path: this, objects, holders, is_assumed: false });
         }
     }
 
@@ -438,11 +441,24 @@ impl<'e, 'm> Executor<'e, 'm> {
                 lock.objects = objects;
             }
         }
+        let arguments = self.arguments(instance);
         for fresh in std::mem::take(&mut state.fresh) {
             if let Some(path) = own(&fresh.path)
                 && let Some(objects) = self.argument_objects(instance, Some(&path))
             {
-                state.add_fresh(Fresh { path, objects });
+                // Which holders it has is different for callers; those count that the method can see.
+                let is_held = !fresh.holders.is_empty();
+                let seen = arguments.iter().filter(|_| is_held).flat_map(|(_, objects)| *objects);
+                let holders = sorted(seen.copied()).into();
+                state.add_fresh(Fresh { path, objects, holders, ..fresh });
+            }
+        }
+        // What is not known of the arguments is assumed.
+        for (path, objects) in arguments {
+            let is_watched = objects.iter().any(|&object| !self.sharing.is_private(object));
+            if is_watched && state.fresh(&path).is_none() {
+                let (objects, holders) = (self.set(objects), Holders::new());
+                state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
             }
         }
         state.joined_paths.clear();
@@ -467,6 +483,10 @@ impl<'e, 'm> Executor<'e, 'm> {
                     if joined.state.sent != known.sent {
                         unite(&mut joined.state.sent, &doings.sent);
                     }
+                    if self.contexts[context].rounds > ROUNDS {
+                        joined.state.fresh.retain(|fresh| fresh.path.steps.is_empty());
+                        joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
+                    }
                     self.contexts[context].entry = Arc::new(joined);
                     self.queue(context);
                 }
@@ -475,14 +495,39 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// All objects that an argument may be, if the path is one.
+    /// The arguments of a method with what they may be.
+    fn arguments(&self, instance: InstanceId) -> Vec<(Path, &'e [ObjectId])> {
+        let heap = self.heap;
+        let Some(facts) = self.methods.get(heap.instances[instance].method) else {
+            return Vec::new();
+        };
+        let statements = facts.body.statements.values();
+        let arguments = statements.filter_map(|statement| match statement.operation {
+            Operation::Parameter(number) => {
+                let path = Path::root(Root::Parameter(number));
+                Some((path, heap.points_to(instance, statement.result?)))
+            }
+            _ => None,
+        });
+        arguments.collect()
+    }
+
+    /// All objects that an argument, or what hangs on it by fields, may be.
     fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
         let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
-        let facts = self.methods.get(self.heap.instances[instance].method)?;
-        let mut statements = facts.body.statements.values();
-        let argument = statements.find(|data| data.operation == Operation::Parameter(number))?;
-        let objects = self.heap.points_to(instance, argument.result?);
-        steps.is_empty().then(|| self.set(objects))
+        let root = Path::root(Root::Parameter(number));
+        let arguments = self.arguments(instance);
+        let (_, objects) = arguments.iter().find(|(path, _)| *path == root)?;
+        let mut objects = objects.to_vec();
+        for &step in steps {
+            let variable = match step {
+                PathStep::Field(field) => Variable::Field(field),
+                PathStep::Slot(name) => Variable::Slot(name),
+            };
+            let inside = objects.iter().flat_map(|&object| self.heap.contents(object, variable));
+            objects = sorted(inside.copied());
+        }
+        Some(self.set(&objects))
     }
 
     pub(crate) fn is_merged(&self, context: ContextId) -> bool {
@@ -522,7 +567,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             self.contexts[context].progress = Progress::Done;
             let nothing = Some(Received::new());
             let (if_nonzero, if_zero) = (nothing.clone(), nothing);
-            self.set_exit(context, Exit { state, is_result_fresh: false, if_nonzero, if_zero });
+            self.set_exit(context, Exit { state, fresh_result: None, if_nonzero, if_zero });
             return;
         };
         self.contexts[context].progress = Progress::Running;
@@ -535,7 +580,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             && let (Some(exit), Some(old)) = (&mut flow.exit, &data.exit)
         {
             exit.state.join(&old.state);
-            exit.is_result_fresh &= old.is_result_fresh;
+            join_result(&mut exit.fresh_result, old.fresh_result.clone());
             meet(&mut exit.if_nonzero, old.if_nonzero.clone());
             meet(&mut exit.if_zero, old.if_zero.clone());
         }
@@ -647,11 +692,11 @@ fn callees_first(heap: &Heap<'_>) -> SecondaryMap<InstanceId, u32> {
     ranks
 }
 
-pub(crate) fn join_into(to: &mut Option<State>, state: State) {
+pub(crate) fn join_into(to: &mut Option<State>, state: Cow<'_, State>) {
     match to {
         Some(known) => {
             known.join(&state);
         }
-        None => *to = Some(state),
+        None => *to = Some(state.into_owned()),
     }
 }

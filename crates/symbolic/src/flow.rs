@@ -1,6 +1,7 @@
 //! The state along the control flow of one method: a forward data flow over its blocks. An exception
 //! leaves a block with what holds before every statement that can throw.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::event::{ContextId, Event};
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{Fresh, State};
+use crate::state::{Fresh, Holders, State, unite};
 use crate::transfer::Test;
 
 /// The states at the beginnings of blocks, and at the end.
@@ -51,7 +52,7 @@ impl Executor<'_, '_> {
         let body = Arc::clone(&frame.facts.body);
         let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
         flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
-        let mut after: Vec<Option<State>> = vec![None; body.blocks.len()];
+        let mut joined_after: Vec<Option<SmallVec<[OriginId; 2]>>> = vec![None; body.blocks.len()];
         let mut first = frame.entry.state.clone();
         self.enter_monitor(frame, &mut first);
         flow.before[body.entry().index()] = Some(first);
@@ -69,15 +70,15 @@ impl Executor<'_, '_> {
                 }
                 let may_throw = has_handlers && statement.operation.can_throw();
                 if may_throw && thrown_last.as_ref() != Some(&state) {
-                    join_into(&mut thrown, state.clone());
                     thrown_last = Some(state.clone());
+                    join_into(&mut thrown, Cow::Borrowed(&state));
                 }
                 is_alive = self.transfer(frame, id, &mut state);
                 if !is_alive {
                     break;
                 }
                 if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
-                    join_into(&mut thrown, state.clone());
+                    join_into(&mut thrown, Cow::Borrowed(&state));
                 }
             }
             if self.is_final {
@@ -98,7 +99,7 @@ impl Executor<'_, '_> {
             if !is_alive {
                 continue;
             }
-            after[block.index()] = Some(state.clone());
+            joined_after[block.index()] = Some(state.joined_some.clone());
             match &body.terminator(block).operation {
                 Operation::Return(value) => {
                     self.leave_method(frame, &mut flow.exit, *value, state);
@@ -125,10 +126,10 @@ impl Executor<'_, '_> {
         for found in &frame.facts.loops {
             let mut joins: Option<Vec<OriginId>> = None;
             for latch in &found.latches {
-                let Some(state) = &after[latch.index()] else { continue };
+                let Some(joined) = &joined_after[latch.index()] else { continue };
                 match &mut joins {
-                    None => joins = Some(state.joined_some.to_vec()),
-                    Some(joins) => joins.retain(|thread| state.joined_some.contains(thread)),
+                    None => joins = Some(joined.to_vec()),
+                    Some(joins) => joins.retain(|thread| joined.contains(thread)),
                 }
             }
             flow.round_joins.push(joins.unwrap_or_default());
@@ -179,20 +180,20 @@ impl Executor<'_, '_> {
             edge.from == from && edge.exceptional == exceptional
         };
         let Some(position) = body.blocks[to].predecessors.iter().position(is_it) else { return };
-        let mut found: SmallVec<[(Value, bool); 2]> = SmallVec::new();
+        let mut found: SmallVec<[(Value, Option<Fresh>); 2]> = SmallVec::new();
         for (_, statement) in body.block_statements(to) {
             let Operation::Phi(inputs) = &statement.operation else { break };
             if let (Some(&input), Some(result)) = (inputs.get(position), statement.result) {
-                let is_fresh = state.is_fresh(&self.strict_path(frame, input));
-                found.push((result, is_fresh));
+                let fresh = state.fresh(&self.strict_path(frame, input));
+                found.push((result, fresh.cloned()));
             }
         }
-        for (result, is_fresh) in found {
+        for (result, fresh) in found {
             let path = Path::root(Root::Value(result));
             state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
-            if is_fresh {
+            if let Some(fresh) = fresh {
                 let objects = self.points_to(frame, result);
-                state.add_fresh(Fresh { path, objects });
+                state.add_fresh(Fresh { path, objects, ..fresh });
             }
         }
     }
@@ -233,8 +234,9 @@ impl Executor<'_, '_> {
         value: Option<Value>,
         mut state: State,
     ) {
-        let is_result_fresh =
-            value.is_some_and(|value| state.is_fresh(&self.strict_path(frame, value)));
+        let fresh_result = value.and_then(|value| state.fresh(&self.strict_path(frame, value)));
+        let fresh_result = fresh_result.filter(|fresh| !fresh.is_assumed);
+        let fresh_result = fresh_result.map(|fresh| fresh.holders.clone());
         let mut told = [Test::NonZero, Test::Zero].map(|test| {
             let value = value?;
             if let Operation::Constant(constant) = frame.facts.body.definition(value).operation {
@@ -265,11 +267,11 @@ impl Executor<'_, '_> {
         match exit {
             Some(exit) => {
                 exit.state.join(&state);
-                exit.is_result_fresh &= is_result_fresh;
+                join_result(&mut exit.fresh_result, fresh_result);
                 meet(&mut exit.if_nonzero, if_nonzero);
                 meet(&mut exit.if_zero, if_zero);
             }
-            unknown => *unknown = Some(Exit { state, is_result_fresh, if_nonzero, if_zero }),
+            unknown => *unknown = Some(Exit { state, fresh_result, if_nonzero, if_zero }),
         }
     }
 }
@@ -294,6 +296,14 @@ fn returned_by(
         |edge: &unsnarl_program::body::Edge| edge.from == from && edge.exceptional == exceptional;
     let position = block.predecessors.iter().position(is_it)?;
     (first.result == Some(*value)).then(|| inputs.get(position).copied())?
+}
+
+/// A result that is fresh on both ways has the holders of both.
+pub(crate) fn join_result(one: &mut Option<Holders>, other: Option<Holders>) {
+    *one = one.take().zip(other).map(|(mut one, other)| {
+        unite(&mut one, &other);
+        one
+    });
 }
 
 /// What was received on both ways, where nothing stands for a way that cannot be.

@@ -93,7 +93,15 @@ pub(crate) struct Joined {
 pub(crate) struct Fresh {
     pub(crate) path: Path,
     pub(crate) objects: ObjectsId,
+    /// All objects from which it can be reached: who sees one of them sees it. Sorted.
+    pub(crate) holders: Holders,
+    /// Only if it was for the caller: what a method does with an argument is known also where not all of its
+    /// callers bring a fresh one.
+    pub(crate) is_assumed: bool,
 }
+
+/// Objects from which another can be reached.
+pub(crate) type Holders = SmallVec<[ObjectId; 2]>;
 
 impl State {
     /// What holds whichever of two ways led here; says whether this state changed.
@@ -118,7 +126,7 @@ impl State {
         is_new |= keep(&mut self.gathered, &other.gathered);
         is_new |= keep(&mut self.received, &other.received);
         is_new |= keep(&mut self.told, &other.told);
-        is_new |= keep(&mut self.fresh, &other.fresh);
+        is_new |= self.join_fresh(other);
         is_new
     }
 
@@ -151,7 +159,27 @@ impl State {
     }
 
     pub(crate) fn is_fresh(&self, path: &Path) -> bool {
-        self.fresh.binary_search_by(|known| known.path.cmp(path)).is_ok()
+        self.fresh(path).is_some_and(|fresh| !fresh.is_assumed)
+    }
+
+    pub(crate) fn fresh(&self, path: &Path) -> Option<&Fresh> {
+        let found = self.fresh.binary_search_by(|known| known.path.cmp(path)).ok();
+        found.map(|at| &self.fresh[at])
+    }
+
+    /// What is fresh on both ways has the holders of both.
+    fn join_fresh(&mut self, other: &Self) -> bool {
+        let mut is_new = false;
+        self.fresh.retain(|fresh| {
+            let same = other.fresh(&fresh.path).filter(|same| same.objects == fresh.objects);
+            is_new |= same.is_none_or(|same| {
+                let is_doubted = same.is_assumed && !fresh.is_assumed;
+                fresh.is_assumed |= is_doubted;
+                unite(&mut fresh.holders, &same.holders) || is_doubted
+            });
+            same.is_some()
+        });
+        is_new
     }
 
     pub(crate) fn add_received(&mut self, received: (ChannelId, Option<Path>)) {
@@ -173,6 +201,9 @@ pub(crate) fn unite<const N: usize, T: Copy + Ord>(to: &mut SmallVec<[T; N]>, fr
 where
     [T; N]: smallvec::Array<Item = T>,
 {
+    if to[..] == *from {
+        return false;
+    }
     let mut is_new = false;
     for &item in from {
         if let Err(at) = to.binary_search(&item) {

@@ -13,11 +13,11 @@ use crate::emit::is_default;
 use crate::event::{Accessed, PathStep};
 use crate::execute::{Executor, Frame};
 use crate::path::{Path, Root};
-use crate::state::{Channel, Fresh, Lock, ObjectsId, State};
+use crate::state::{Channel, Fresh, Holders, Lock, ObjectsId, State, unite};
 use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
-const REACHABLE: usize = 400;
+const MOST_INSIDE: usize = 400;
 /// From one of more objects than this a signal is not worth to be noted.
 const MOST_CARRIERS: usize = 4;
 
@@ -43,7 +43,7 @@ impl Executor<'_, '_> {
         match &statement.operation {
             Operation::New(_) | Operation::NewArray { .. } => {
                 if let Some(result) = statement.result {
-                    self.make(frame, result, state);
+                    self.make(frame, result, Holders::new(), state);
                     self.make_container(frame, result, state);
                 }
             }
@@ -112,11 +112,18 @@ impl Executor<'_, '_> {
 
     // Objects that nobody else sees.
 
-    pub(crate) fn make(&mut self, frame: &Frame, result: Value, state: &mut State) {
+    pub(crate) fn make(
+        &mut self,
+        frame: &Frame,
+        result: Value,
+        holders: Holders,
+        state: &mut State,
+    ) {
         let objects = self.points_to(frame, result);
         // Who is never seen by others needs no watching.
         if self.sets[objects].iter().any(|&object| !self.sharing.is_private(object)) {
-            state.add_fresh(Fresh { path: Path::root(Root::Value(result)), objects });
+            let path = Path::root(Root::Value(result));
+            state.add_fresh(Fresh { path, objects, holders, is_assumed: false });
         }
     }
 
@@ -133,13 +140,15 @@ impl Executor<'_, '_> {
         }
         let Some(path) = self.strict_path(frame, object).step(step) else { return };
         let to = self.strict_path(frame, result);
-        if path != to && state.is_fresh(&path) {
+        if path != to
+            && let Some(fresh) = state.fresh(&path).cloned()
+        {
             let objects = self.points_to(frame, result);
-            state.add_fresh(Fresh { path: to, objects });
+            state.add_fresh(Fresh { path: to, objects, ..fresh });
         }
     }
 
-    fn store(
+    pub(crate) fn store(
         &mut self,
         frame: &Frame,
         base: Value,
@@ -169,25 +178,32 @@ impl Executor<'_, '_> {
         if state.fresh.is_empty() {
             return;
         }
-        let is_base_fresh = state.is_fresh(path);
+        let base = state.fresh(path).cloned();
         if let Some(to) = &to {
             state.fresh.retain(|fresh| !fresh.path.begins_with(to));
         }
-        if is_base_fresh {
+        let stored = value.map_or(values, |value| self.heap.points_to(frame.instance, value));
+        if let Some(mut base) = base {
+            unite(&mut base.holders, &self.sets[base.objects]);
+            self.hold(stored, &base, state);
             if let (Some(to), Some(value)) = (to, value)
-                && state.is_fresh(&self.strict_path(frame, value))
+                && let Some(fresh) = state.fresh(&self.strict_path(frame, value)).cloned()
             {
                 let objects = self.points_to(frame, value);
-                state.add_fresh(Fresh { path: to, objects });
+                state.add_fresh(Fresh { path: to, objects, ..fresh });
             }
             return;
         }
         let is_private = !objects.is_empty() && objects.iter().all(|&o| self.sharing.is_private(o));
-        if !is_private {
-            match value {
-                Some(value) => self.escape_value(frame, value, state),
-                None => self.escape(values, state),
+        match value {
+            _ if is_private => {
+                let holders = objects.into();
+                let (path, objects) = (path.clone(), self.set(objects));
+                let base = Fresh { path, objects, holders, is_assumed: false };
+                self.hold(stored, &base, state);
             }
+            Some(value) => self.escape_value(frame, value, state),
+            None => self.escape(values, state),
         }
     }
 
@@ -201,45 +217,60 @@ impl Executor<'_, '_> {
         self.escape(objects, state);
     }
 
-    /// Others may see these objects from now on, and all that can be reached from them.
-    pub(crate) fn escape(&mut self, objects: &[ObjectId], state: &mut State) {
-        for &object in objects {
-            if state.fresh.is_empty() {
-                return;
+    /// What may be one of these objects, or be reached from one, can be reached from the same holders as
+    /// another from now on.
+    pub(crate) fn hold(&self, stored: &[ObjectId], by: &Fresh, state: &mut State) {
+        for fresh in &mut state.fresh {
+            if self.is_seen(fresh, stored) {
+                unite(&mut fresh.holders, &by.holders);
+                fresh.is_assumed |= by.is_assumed;
             }
-            let Some(reachable) = self.reachable(object) else {
-                state.fresh.clear();
-                return;
-            };
-            state.fresh.retain(|fresh| {
-                let own = &self.sets[fresh.objects];
-                !own.iter().any(|object| reachable.binary_search(object).is_ok())
-            });
         }
     }
 
-    /// The objects that can be reached from one, sorted; nothing if there are too many.
-    fn reachable(&mut self, object: ObjectId) -> Option<Arc<[ObjectId]>> {
-        if let Some(known) = self.reachable.get(&object) {
+    /// Others may see these objects, which are sorted, from now on, and all that can be reached from them. What
+    /// the heap says about that does not matter: only what was stored can be reached, and that has holders.
+    pub(crate) fn escape(&mut self, objects: &[ObjectId], state: &mut State) {
+        state.fresh.retain(|fresh| !self.can_reach(objects, fresh));
+    }
+
+    /// Whether a fresh object can be reached from one of these, also through objects that nobody watches.
+    pub(crate) fn can_reach(&mut self, objects: &[ObjectId], fresh: &Fresh) -> bool {
+        if self.is_seen(fresh, objects) || fresh.holders.is_empty() {
+            return self.is_seen(fresh, objects);
+        }
+        objects.iter().any(|&object| {
+            let inside = self.private_inside(object);
+            let mut holders = fresh.holders.iter();
+            inside.is_none_or(|inside| holders.any(|held| inside.binary_search(held).is_ok()))
+        })
+    }
+
+    /// The objects that nobody watches and that can be reached from an object through such, sorted; nothing if
+    /// there are too many.
+    fn private_inside(&mut self, object: ObjectId) -> Option<Arc<[ObjectId]>> {
+        if let Some(known) = self.private_inside.get(&object) {
             return known.clone();
         }
-        let mut seen: FxHashSet<ObjectId> = FxHashSet::from_iter([object]);
+        let mut seen: FxHashSet<ObjectId> = FxHashSet::default();
         let mut open = vec![object];
         while let Some(object) = open.pop()
-            && seen.len() <= REACHABLE
+            && seen.len() <= MOST_INSIDE
         {
             let variables = self.heap.references_of(object);
             let seen_by_all = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
-            for (_, next) in seen_by_all {
-                open.extend(next.iter().filter(|&&next| seen.insert(next)));
-                if seen.len() > REACHABLE {
-                    break;
-                }
-            }
+            let inside = seen_by_all.flat_map(|(_, inside)| inside.iter().copied());
+            open.extend(inside.filter(|&o| self.sharing.is_private(o) && seen.insert(o)));
         }
-        let found = (seen.len() <= REACHABLE).then(|| sorted(seen).into());
-        self.reachable.insert(object, Option::clone(&found));
+        let found = (seen.len() <= MOST_INSIDE).then(|| sorted(seen).into());
+        self.private_inside.insert(object, Option::clone(&found));
         found
+    }
+
+    /// Whether who sees these objects may see a fresh one.
+    fn is_seen(&self, fresh: &Fresh, objects: &[ObjectId]) -> bool {
+        let mut own = self.sets[fresh.objects].iter().chain(&fresh.holders);
+        own.any(|object| objects.binary_search(object).is_ok())
     }
 
     // Locks.
