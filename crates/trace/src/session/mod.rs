@@ -16,6 +16,7 @@ pub mod format;
 mod line;
 mod place;
 mod read;
+mod recent;
 mod records;
 mod shared;
 mod storage;

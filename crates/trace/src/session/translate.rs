@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::PrimaryMap;
+use unsnarl_entity::{EntityId, PrimaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
@@ -17,6 +17,7 @@ use self::places::Orders;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
+use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, Volatility};
 use crate::{
     Channel, ChannelId, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId, Object,
@@ -44,6 +45,12 @@ pub(super) struct Translator {
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
+    /// The thread of the last event, and places, fields, objects and variables of the last ones.
+    last_thread: Option<(u64, ThreadId)>,
+    recent_sites: Recent<u32, SiteId>,
+    recent_fields: Recent<u32, (FieldId, bool)>,
+    recent_objects: Recent<u64, ObjectId>,
+    recent_variables: Recent<Variable, VariableId>,
     objects: FxHashMap<u64, ObjectId>,
     locks: FxHashMap<ObjectId, LockId>,
     variables: FxHashMap<Variable, VariableId>,
@@ -77,6 +84,11 @@ impl Translator {
             orders: Orders::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
+            last_thread: None,
+            recent_sites: Recent::new(),
+            recent_fields: Recent::new(),
+            recent_objects: Recent::new(),
+            recent_variables: Recent::new(),
             objects: FxHashMap::default(),
             locks: FxHashMap::default(),
             variables: FxHashMap::default(),
@@ -208,6 +220,16 @@ impl Translator {
     }
 
     fn thread(&mut self, number: u64) -> ThreadId {
+        match self.last_thread {
+            Some((last, thread)) if last == number => return thread,
+            _ => {}
+        }
+        let thread = self.find_thread(number);
+        self.last_thread = Some((number, thread));
+        thread
+    }
+
+    fn find_thread(&mut self, number: u64) -> ThreadId {
         let Self { descriptions, tables, threads, .. } = self;
         *threads.entry(number).or_insert_with(|| {
             let name = match descriptions.thread_names.get(&number) {
@@ -219,6 +241,15 @@ impl Translator {
     }
 
     fn object(&mut self, id: u64) -> ObjectId {
+        if let Some(object) = self.recent_objects.get(id, id) {
+            return object;
+        }
+        let object = self.find_object(id);
+        self.recent_objects.set(id, id, object);
+        object
+    }
+
+    fn find_object(&mut self, id: u64) -> ObjectId {
         if let Some(&object) = self.objects.get(&id) {
             return object;
         }
@@ -265,8 +296,19 @@ impl Translator {
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {
+        let spread = match variable {
+            Variable::Field(object, field) => (object.index() as u64) << 8 | field.index() as u64,
+            Variable::Element(array, index) => (array.index() as u64) << 32 | u64::from(index),
+            Variable::Static(field) => field.index() as u64,
+            Variable::Named(name) => name.index() as u64,
+        };
+        if let Some(id) = self.recent_variables.get(variable, spread) {
+            return id;
+        }
         let variables = &mut self.tables.variables;
-        *self.variables.entry(variable).or_insert_with(|| variables.push(variable))
+        let id = *self.variables.entry(variable).or_insert_with(|| variables.push(variable));
+        self.recent_variables.set(variable, spread, id);
+        id
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {
@@ -281,6 +323,16 @@ impl Translator {
     /// The field that a site accesses and whether it is volatile. A field of which that cannot be known is
     /// taken for volatile, and told as a problem.
     fn field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
+        let known = self.recent_fields.get(site, site.into());
+        if known.is_some() {
+            return known;
+        }
+        let found = self.find_field(site, problems)?;
+        self.recent_fields.set(site, site.into(), found);
+        Some(found)
+    }
+
+    fn find_field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
         if let Some(&known) = self.fields.get(&site) {
             return Some(known);
         }
@@ -318,6 +370,15 @@ impl Translator {
     }
 
     fn site(&mut self, number: u32) -> SiteId {
+        if let Some(site) = self.recent_sites.get(number, number.into()) {
+            return site;
+        }
+        let site = self.find_site(number);
+        self.recent_sites.set(number, number.into(), site);
+        site
+    }
+
+    fn find_site(&mut self, number: u32) -> SiteId {
         let Self { descriptions, tables, methods, sites, .. } = self;
         let Sites::Known(known) = &mut tables.sites else {
             unreachable!("made by `new` with known sites");
