@@ -30,7 +30,9 @@ pub(crate) enum OptionsError {
          events=KINDS and filters=FILTERS"
     )]
     Unknown(String),
-    #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
+    #[error(
+        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods and contents"
+    )]
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
     Filter(String),
@@ -82,6 +84,7 @@ fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
             "fields" => events.fields = true,
             "arrays" => events.arrays = true,
             "synchronization" => events.synchronization = true,
+            "methods" => events.methods = true,
             "contents" => contents = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }
@@ -113,7 +116,7 @@ mod tests {
         assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
         assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
-        plan.events = Events { fields: true, arrays: false, synchronization: false };
+        plan.events = Events { fields: true, ..Events::NONE };
         plan.contents = true;
         plan.filters = Filters { epoch: true, escape: false };
         assert_eq!(options.plan, plan);

@@ -338,6 +338,8 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
             },
         },
         Operation::Task => SiteOperation::Task,
+        Operation::Method => SiteOperation::Method,
+        Operation::Caller => SiteOperation::Caller,
     };
     SiteRecord {
         number: site.number.0,

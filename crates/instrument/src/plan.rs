@@ -24,15 +24,18 @@ pub struct Events {
     pub arrays: bool,
     /// Monitors, waiting, volatile fields and the end of class initializers.
     pub synchronization: bool,
+    /// Entering and leaving methods, and from which lines they are called.
+    pub methods: bool,
 }
 
 impl Events {
-    /// Everything.
-    pub const ALL: Self = Self { fields: true, arrays: true, synchronization: true };
-    /// No accesses but those that order threads.
-    pub const SYNCHRONIZATION: Self = Self { fields: false, arrays: false, synchronization: true };
     /// Nothing.
-    pub const NONE: Self = Self { fields: false, arrays: false, synchronization: false };
+    pub const NONE: Self =
+        Self { fields: false, arrays: false, synchronization: false, methods: false };
+    /// No accesses but those that order threads.
+    pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::NONE };
+    /// All accesses and all that orders them.
+    pub const ALL: Self = Self { fields: true, arrays: true, ..Self::SYNCHRONIZATION };
 }
 
 /// What is left out because it tells nothing new about the order of accesses. Without filters every access is

@@ -45,6 +45,8 @@ public final class UnsnarlHooks {
     static final int TASK_ENDS = 34;
     static final int THREAD_OBJECT = 35;
     static final int CALL_FAILS = 36;
+    private static final int METHOD_ENTERS = 60;
+    private static final int METHOD_EXITS = 61;
 
     private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -312,6 +314,36 @@ public final class UnsnarlHooks {
         UnsnarlThread thread = current();
         numbered(thread, CLASS_INITIALIZED, site);
         thread.nextEpoch();
+    }
+
+    /** Elements that are accessed from elsewhere are events of their own: ranges end. */
+    @Hidden
+    public static void methodEnters(int site) {
+        UnsnarlThread thread = current();
+        thread.endRanges();
+        long place = thread.reserve(16);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, thread.caller & 0xFFFFFFFFL);
+            thread.finish(place, 16, METHOD_ENTERS, site);
+        }
+    }
+
+    /** Behind it the thread is where the method was called, which whoever reads the events knows. */
+    @Hidden
+    public static void methodExits(int site) {
+        UnsnarlThread thread = current();
+        thread.caller = 0;
+        thread.endRanges();
+        long place = thread.reserve(8);
+        if (place != 0) {
+            thread.finish(place, 8, METHOD_EXITS, site);
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void calls(int site) {
+        current().caller = site;
     }
 
     /** Called in Thread when it is about to start. */

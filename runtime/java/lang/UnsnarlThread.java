@@ -53,6 +53,8 @@ final class UnsnarlThread {
     private boolean begun;
     /** How many calls of library methods were recorded. */
     int calls;
+    /** The last place that may run other methods; 0 if a method was left since. Only where stacks are wanted. */
+    int caller;
     private boolean off;
 
     /** Pairs of a key and the epoch with bits of accesses. */
