@@ -176,6 +176,11 @@ impl Watch {
         self.plan.filters.epoch
     }
 
+    /// The index of the first element of arrays that is recorded, and the one behind the last.
+    pub(crate) fn elements(&self) -> (u32, u32) {
+        (self.plan.elements.first, self.plan.elements.end())
+    }
+
     /// What the runtime has to know of places in the code with numbers in a row, as `UnsnarlSites` has it.
     pub(crate) fn cell(&self, first: u32, count: u32) -> u64 {
         self.fields().cell_of_all(SiteNumber(first), count, &self.plan)

@@ -123,6 +123,15 @@ pub(crate) struct RunArguments {
     /// Do not watch elements of arrays
     #[arg(long)]
     pub(crate) no_arrays: bool,
+    /// Watch only N elements of every array, which loses races
+    #[arg(long, value_name = "N", conflicts_with = "no_arrays")]
+    pub(crate) array_cutoff: Option<u32>,
+    /// The first element that is watched [default: 0]
+    #[arg(long, value_name = "K", requires = "array_cutoff")]
+    pub(crate) array_offset: Option<u32>,
+    /// Show how the program came to what it reports: the whole stacks, which makes it slower
+    #[arg(long)]
+    pub(crate) stacks: bool,
     /// Keep the trace in DIR, which must not be there yet, for `unsnarl analyze DIR`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -156,6 +165,9 @@ impl Default for RunArguments {
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
+            array_cutoff: None,
+            array_offset: None,
+            stacks: false,
             record: None,
             no_analysis: false,
             session_dir: None,

@@ -9,6 +9,8 @@ pub struct Plan {
     pub events: Events,
     /// What is left out of them.
     pub filters: Filters,
+    /// Which elements of arrays are watched.
+    pub elements: Elements,
     /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
     /// threads use.
     pub contents: bool,
@@ -56,6 +58,23 @@ impl Filters {
     pub const NONE: Self = Self { epoch: false, escape: false };
 }
 
+/// The elements of every array that are watched, all unless said otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// The index of the first one.
+    pub first: u32,
+    /// How many; all if not said.
+    pub count: Option<u32>,
+}
+
+impl Elements {
+    /// The index behind the last one.
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.count.map_or(u32::MAX, |count| self.first.saturating_add(count))
+    }
+}
+
 /// The packages of the JDK, as internal names. They are never rewritten by a plan: hooks use them.
 const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
 
@@ -66,6 +85,7 @@ impl Default for Plan {
             exclude: Vec::new(),
             events: Events::ALL,
             filters: Filters::ALL,
+            elements: Elements::default(),
             contents: false,
         }
     }

@@ -54,6 +54,9 @@ public final class UnsnarlHooks {
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
 
     private static final boolean FILTERS = UnsnarlNative.filters();
+    /** The first element of arrays that is recorded, and the one behind the last. */
+    private static final int FIRST_ELEMENT = (int) UnsnarlNative.elements();
+    private static final int END_OF_ELEMENTS = (int) (UnsnarlNative.elements() >>> 32);
     /** Elements of an array that share an entry of the filter, as a power of two. */
     private static final int STRIPE = 3;
     /** Elements behind so many are not filtered. */
@@ -212,7 +215,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void arrayRead(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
             if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_READ, array, index, site);
@@ -223,12 +226,17 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
             if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_WRITE, array, index, site);
             }
         }
+    }
+
+    @ForceInline
+    private static boolean isWatched(int index) {
+        return index >= FIRST_ELEMENT && index < END_OF_ELEMENTS;
     }
 
     /** Called where a method may be {@code Object.clone}: a copy of an object must not have its id. */

@@ -476,13 +476,13 @@ mod tests {
         fs::write(folder.path().join(SITES_FILE), SITE).unwrap();
         let file = fs::File::create(folder.path().join(arena_file(0))).unwrap();
         file.set_len(arena.len() as u64).unwrap();
+        let table = fs::File::create(folder.path().join(CHUNKS_FILE)).unwrap();
         let path = folder.path().to_owned();
         let reader = std::thread::spawn(move || {
             let mut session = follow(&path, Arc::default()).unwrap();
             (all(&mut session), session.problems().count())
         });
         use std::os::unix::fs::FileExt;
-        let table = fs::File::create(folder.path().join(CHUNKS_FILE)).unwrap();
         for (index, record) in chunks.chunks(32).enumerate() {
             let place =
                 super::super::place::ChunkPlace::from_bytes(record.try_into().unwrap()).unwrap();
