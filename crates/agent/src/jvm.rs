@@ -444,6 +444,20 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
     guarded("filters", 0, |watch| watch.filters().into())
 }
 
+/// `UnsnarlNative.elements`: the first index in the lower half, the one behind the last in the upper.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_elements(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jlong {
+    guarded("elements", i64::from(i32::MAX) << 32, |watch| {
+        // No index is greater than the largest int.
+        let (first, end) = watch.elements();
+        let index = |index: u32| i64::from(index.min(i32::MAX.cast_unsigned()));
+        index(end) << 32 | index(first)
+    })
+}
+
 /// `UnsnarlNative.site`. If the agent fails, the access is recorded as any other.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_java_lang_UnsnarlNative_site(

@@ -29,10 +29,12 @@ pub(crate) enum Place {
 pub(crate) enum OptionsError {
     #[error(
         "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, models=FILE, include=PATTERNS, \
-         exclude=PATTERNS, events=KINDS and filters=FILTERS"
+         exclude=PATTERNS, events=KINDS, filters=FILTERS, array-cutoff=N and array-offset=N"
     )]
     Unknown(String),
-    #[error("the kind of events `{0}` is not one of fields, arrays, synchronization and contents")]
+    #[error(
+        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods and contents"
+    )]
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
     Filter(String),
@@ -62,6 +64,12 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             }
             Some(("events", kinds)) => (plan.events, plan.contents) = events(kinds)?,
             Some(("filters", names)) => plan.filters = filters(names)?,
+            Some(("array-cutoff", count)) if count.parse::<u32>().is_ok() => {
+                plan.elements.count = count.parse().ok();
+            }
+            Some(("array-offset", first)) if first.parse::<u32>().is_ok() => {
+                plan.elements.first = first.parse().unwrap_or_default();
+            }
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
@@ -86,6 +94,7 @@ fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
             "fields" => events.fields = true,
             "arrays" => events.arrays = true,
             "synchronization" => events.synchronization = true,
+            "methods" => events.methods = true,
             "contents" => contents = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }
@@ -111,17 +120,30 @@ mod tests {
 
     #[test]
     fn options_are_taken_apart() {
-        let options =
-            parse("session=/tmp/a,,b,include=app.*:lib.*,events=fields:contents,filters=epoch")
-                .unwrap();
+        let options = parse(
+            "session=/tmp/a,,b,include=app.*:lib.*,events=fields:methods:contents,filters=epoch",
+        )
+        .unwrap();
         assert_eq!(options.place, Place::Folder("/tmp/a,b".into()));
         assert_eq!(options.limit, None);
         let mut plan = Plan::default().include("app.*").include("lib.*");
-        plan.events = Events { fields: true, arrays: false, synchronization: false };
+        plan.events = Events { fields: true, methods: true, ..Events::NONE };
         plan.contents = true;
         plan.filters = Filters { epoch: true, escape: false };
         assert_eq!(options.plan, plan);
         assert_eq!(parse("session=/a,filters=").unwrap().plan.filters, Filters::NONE);
+    }
+
+    #[test]
+    fn elements_of_arrays_are_chosen() {
+        let elements = |text: &str| {
+            let elements = parse(text).unwrap().plan.elements;
+            (elements.first, elements.end())
+        };
+        assert_eq!(elements("session=/a"), (0, u32::MAX));
+        assert_eq!(elements("session=/a,array-cutoff=4"), (0, 4));
+        assert_eq!(elements("session=/a,array-offset=2,array-cutoff=4"), (2, 6));
+        assert_eq!(elements("session=/a,array-offset=2,array-cutoff=4294967295"), (2, u32::MAX));
     }
 
     #[test]
@@ -135,6 +157,8 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         assert_eq!(parse("run=/a,limit=x"), Err(OptionsError::Unknown("limit=x".into())));
+        let cutoff = Err(OptionsError::Unknown("array-cutoff=-1".into()));
+        assert_eq!(parse("run=/a,array-cutoff=-1"), cutoff);
         assert_eq!(parse(""), Err(OptionsError::NoSession));
         assert_eq!(parse("session=/a,x=1"), Err(OptionsError::Unknown("x=1".into())));
         assert_eq!(parse("session=/a,events=x"), Err(OptionsError::Kind("x".into())));

@@ -182,6 +182,11 @@ impl Watch {
         self.plan.filters.epoch
     }
 
+    /// The index of the first element of arrays that is recorded, and the one behind the last.
+    pub(crate) fn elements(&self) -> (u32, u32) {
+        (self.plan.elements.first, self.plan.elements.end())
+    }
+
     /// What the runtime has to know of a probe, as `UnsnarlSites` has it.
     pub(crate) fn cell(&self, probe: u32, count: u32) -> u64 {
         self.fields().cell_of_all(SiteNumber(probe), count, &self.plan)
@@ -344,6 +349,8 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
             },
         },
         Operation::Task => SiteOperation::Task,
+        Operation::Method => SiteOperation::Method,
+        Operation::Caller => SiteOperation::Caller,
     };
     SiteRecord {
         number: site.number.0,

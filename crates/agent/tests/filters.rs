@@ -69,3 +69,21 @@ fn what_is_redundant_is_left_out() {
         assert_eq!((arenas(&program), arenas(&all)), (1, 2), "{}", jdk.name());
     }
 }
+
+/// Of arrays only the elements that were asked for.
+#[test]
+fn elements_are_cut_off() {
+    for jdk in unsnarl_testing::jdks() {
+        for (options, expected) in [
+            ("", 0..10),
+            (",array-cutoff=3", 0..3),
+            (",array-cutoff=2,array-offset=7", 7..9),
+            (",array-cutoff=2,array-offset=7,filters=", 7..9),
+            (",array-cutoff=4294967295,array-offset=9", 9..10),
+        ] {
+            let recording = Program::compile(&jdk, "Cutoff").record_with(&jdk, options);
+            let expected = expected.map(|index| format!("long[{index}]")).collect();
+            assert_eq!(recording.racing(), expected, "{options} on {}", jdk.name());
+        }
+    }
+}

@@ -132,6 +132,15 @@ pub(crate) struct RunArguments {
     /// Files with further models of libraries, which add to or override those that are built in
     #[arg(long, value_name = "FILE")]
     pub(crate) models: Vec<PathBuf>,
+    /// Watch only N elements of every array, which loses races
+    #[arg(long, value_name = "N", conflicts_with = "no_arrays")]
+    pub(crate) array_cutoff: Option<u32>,
+    /// The first element that is watched [default: 0]
+    #[arg(long, value_name = "K", requires = "array_cutoff")]
+    pub(crate) array_offset: Option<u32>,
+    /// Show how the program came to what it reports: the whole stacks, which makes it slower
+    #[arg(long)]
+    pub(crate) stacks: bool,
     /// Keep the trace in DIR, which must not be there yet, for `unsnarl analyze DIR`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -168,6 +177,9 @@ impl Default for RunArguments {
             contents: false,
             no_filters: false,
             models: Vec::new(),
+            array_cutoff: None,
+            array_offset: None,
+            stacks: false,
             record: None,
             no_analysis: false,
             session_dir: None,

@@ -23,8 +23,10 @@ entity_id! {
 const TRIED_SLOTS: usize = 16;
 
 /// When, in one slot: 28 bits for the slot and 36 for the time. A trace with more threads at once, or
-/// with a thread that releases more often, would be larger than any disk.
+/// with a thread that releases more often, would be larger than any disk. Packed, so that what is kept with it in
+/// pieces of four bytes leaves no gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(packed(4))]
 pub(crate) struct Epoch(u64);
 
 const TIME_BITS: u32 = 36;

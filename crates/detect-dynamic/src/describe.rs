@@ -57,6 +57,20 @@ pub(crate) fn frame(site: SiteId, tables: &Tables) -> Frame {
     Frame::Code { method: reference, file: text(method.file), line: site.line }
 }
 
+/// The frames of a place and of those that it was called from. Callers that the trace does not know are left out.
+pub(crate) fn stack(
+    site: SiteId,
+    callers: impl Iterator<Item = SiteId>,
+    tables: &Tables,
+) -> Vec<Frame> {
+    let is_known = |caller: &SiteId| match &tables.sites {
+        Sites::Numbered => true,
+        Sites::Known(sites) => tables.methods[sites[*caller].method].class.is_some(),
+    };
+    let callers = callers.filter(is_known);
+    std::iter::once(site).chain(callers).map(|site| frame(site, tables)).collect()
+}
+
 /// The place in a sentence: `location 17`, `Account.java:8`.
 pub(crate) fn place(frame: &Frame) -> String {
     match frame {

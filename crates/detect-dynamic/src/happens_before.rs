@@ -31,8 +31,9 @@ use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
 use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
 
+use crate::calls::{Calls, CallsId};
 use crate::clocks::{Clocks, Epoch, ThreadClock};
-use crate::describe::{RaceSubject, frame, lock, place, thread};
+use crate::describe::{RaceSubject, lock, place, stack, thread};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
 use crate::locksets::{LocksetId, Locksets};
 
@@ -54,6 +55,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
 struct HappensBefore {
     clocks: Clocks,
     locksets: Locksets,
+    calls: Calls,
     variables: SecondaryMap<VariableId, State>,
     /// Reads by several threads of variables without a race.
     reads: ReadPool,
@@ -76,17 +78,23 @@ enum State {
     Racy(u32),
 }
 
-/// The last access of a kind: when and by whom, where, and with which locks.
+/// The last access of a kind: when and by whom, where, called from where, and with which locks.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     epoch: Epoch,
     site: SiteId,
+    calls: CallsId,
     locks: LocksetId,
 }
 
 impl Last {
     fn never() -> Self {
-        Self { epoch: Epoch::NEVER, site: SiteId::from_index(0), locks: LocksetId::from_index(0) }
+        Self {
+            epoch: Epoch::NEVER,
+            site: SiteId::from_index(0),
+            calls: CallsId::none(),
+            locks: LocksetId::from_index(0),
+        }
     }
 
     /// Whether it comes before what the thread does now; true if it never was.
@@ -157,11 +165,18 @@ enum Kind {
     Write,
 }
 
-/// Who raced, and with which locks, when a pair was seen first.
+/// Who raced, called from where and with which locks, when a pair was seen first.
 #[derive(Clone, Copy, Debug)]
 struct Circumstances {
-    earlier: (ThreadId, LocksetId),
-    later: (ThreadId, LocksetId),
+    earlier: Circumstance,
+    later: Circumstance,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Circumstance {
+    thread: ThreadId,
+    calls: CallsId,
+    locks: LocksetId,
 }
 
 impl Detector for HappensBefore {
@@ -173,6 +188,7 @@ impl Detector for HappensBefore {
             _ => {
                 self.clocks.on(event);
                 self.locksets.on(event);
+                self.calls.on(event);
             }
         }
     }
@@ -183,7 +199,7 @@ impl Detector for HappensBefore {
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
         let findings = self.found.pairs.iter();
-        let findings = findings.map(|(pair, seen)| finding(pair, seen, &self.locksets, tables));
+        let findings = findings.map(|(pair, seen)| self.finding(pair, seen, tables));
         let racy = |state: &State| matches!(state, State::Racy(_));
         let racy_variables = self.variables.iter().filter(|(_, state)| racy(state)).count();
         Checked {
@@ -203,7 +219,8 @@ impl HappensBefore {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
         let locks = self.locksets.held(event.thread);
-        let last = Last { epoch: now, site: event.site, locks };
+        let calls = self.calls.of(event.thread);
+        let last = Last { epoch: now, site: event.site, calls, locks };
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
@@ -231,7 +248,8 @@ impl HappensBefore {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
         let locks = self.locksets.held(event.thread);
-        let last = Last { epoch: now, site: event.site, locks };
+        let calls = self.calls.of(event.thread);
+        let last = Last { epoch: now, site: event.site, calls, locks };
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
@@ -260,7 +278,8 @@ impl HappensBefore {
         let history = self.history(variable);
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let locks = self.locksets.held(event.thread);
-        let last = Last { epoch: clock.now(), site: event.site, locks };
+        let calls = self.calls.of(event.thread);
+        let last = Last { epoch: clock.now(), site: event.site, calls, locks };
         let History { writes, reads } = &mut self.histories[history as usize];
         let mut unordered: Vec<(Last, Kind)> =
             writes.iter().map(|&write| (write, Kind::Write)).collect();
@@ -283,8 +302,12 @@ impl HappensBefore {
                 Pair { subject, earlier: (earlier.site, earlier_kind), later: (event.site, kind) };
             let clocks = &self.clocks;
             self.found.pairs.entry(pair).or_insert_with(|| Circumstances {
-                earlier: (clocks.thread_at(earlier.epoch), earlier.locks),
-                later: (event.thread, locks),
+                earlier: Circumstance {
+                    thread: clocks.thread_at(earlier.epoch),
+                    calls: earlier.calls,
+                    locks: earlier.locks,
+                },
+                later: Circumstance { thread: event.thread, calls, locks },
             });
         }
     }
@@ -310,33 +333,35 @@ impl HappensBefore {
         self.variables[variable] = State::Racy(place);
         place
     }
-}
 
-fn finding(pair: &Pair, seen: &Circumstances, locksets: &Locksets, tables: &Tables) -> Finding {
-    let variable = pair.subject.variable(tables);
-    let access = |(site, kind): (SiteId, Kind), (by, held): (ThreadId, LocksetId)| {
-        let kind = match kind {
-            Kind::Read => AccessKind::Read,
-            Kind::Write => AccessKind::Write,
+    fn finding(&self, pair: &Pair, seen: &Circumstances, tables: &Tables) -> Finding {
+        let variable = pair.subject.variable(tables);
+        let access = |(site, kind): (SiteId, Kind), circumstance: Circumstance| {
+            let kind = match kind {
+                Kind::Read => AccessKind::Read,
+                Kind::Write => AccessKind::Write,
+            };
+            // A lock that was entered several times is told once.
+            let locks: IndexSet<LockId> =
+                self.locksets.locks(circumstance.locks).into_iter().collect();
+            let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
+            let stack = stack(site, self.calls.sites(circumstance.calls), tables);
+            Access::new(kind, stack).by(thread(circumstance.thread, tables)).holding(locks)
         };
-        // A lock that was entered several times is told once.
-        let locks: IndexSet<LockId> = locksets.locks(held).into_iter().collect();
-        let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
-        Access::new(kind, vec![frame(site, tables)]).by(thread(by, tables)).holding(locks)
-    };
-    let accesses = vec![access(pair.earlier, seen.earlier), access(pair.later, seen.later)];
-    let told = |access: &Access| {
-        let done = if access.kind == AccessKind::Write { "written" } else { "read" };
-        let by = access.thread.as_deref().unwrap_or("a thread");
-        let at = access.site().map_or_else(String::new, place);
-        format!("{done} by {by} at {at}")
-    };
-    let are = if variable.is_elements() { "are" } else { "is" };
-    let message = format!(
-        "{variable} {are} {} and {}, and nothing in the run orders the two",
-        told(&accesses[0]),
-        told(&accesses[1])
-    );
-    let subject = Subject::variable(variable);
-    Finding::new(Rule::DataRace, subject, Evidence::Observed, DETECTOR, message, accesses)
+        let accesses = vec![access(pair.earlier, seen.earlier), access(pair.later, seen.later)];
+        let told = |access: &Access| {
+            let done = if access.kind == AccessKind::Write { "written" } else { "read" };
+            let by = access.thread.as_deref().unwrap_or("a thread");
+            let at = access.site().map_or_else(String::new, place);
+            format!("{done} by {by} at {at}")
+        };
+        let are = if variable.is_elements() { "are" } else { "is" };
+        let message = format!(
+            "{variable} {are} {} and {}, and nothing in the run orders the two",
+            told(&accesses[0]),
+            told(&accesses[1])
+        );
+        let subject = Subject::variable(variable);
+        Finding::new(Rule::DataRace, subject, Evidence::Observed, DETECTOR, message, accesses)
+    }
 }

@@ -1,6 +1,7 @@
 //! The detectors that look at traces, one file each, and the table of them. They see events; where
 //! these come from, a file or a running program, they do not know.
 
+mod calls;
 mod clocks;
 mod describe;
 mod detector;

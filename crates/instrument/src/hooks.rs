@@ -54,6 +54,10 @@ pub(crate) const WAIT_NANOS: Hook = hook("waitOn", "(Ljava/lang/Object;JII)V");
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.
 pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
+/// Before all else in a method, behind all else, and before what may run other methods.
+pub(crate) const METHOD_ENTERS: Hook = hook("methodEnters", "(I)V");
+pub(crate) const METHOD_EXITS: Hook = hook("methodExits", "(I)V");
+pub(crate) const CALLER: Hook = hook("calls", "(I)V");
 /// In `java.lang.Thread`.
 pub(crate) const THREAD_STARTS: Hook = hook("threadStarts", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_ENDS: Hook = hook("threadEnds", "(Ljava/lang/Thread;)V");

@@ -85,11 +85,17 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             self.redundancy = self.find_redundancy(super_call, pool);
         }
         let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
+        // Nobody has written a synthetic class: the JVM leaves lambda classes out of stack traces as well.
+        let has_methods = self.events.methods && self.class.access & flags::SYNTHETIC == 0;
         for &(node, line) in &instructions {
             if super_call == Some(node) {
                 super_call = None;
             }
             let Some(instruction) = self.code.instruction(node).cloned() else { continue };
+            if has_methods && self.may_run_others(&instruction, pool) {
+                let site = self.site(line, Operation::Caller);
+                Probe::before(&mut self.code, pool, node).call(hooks::CALLER, site)?;
+            }
             if self.redundancy.unprobed.contains(&node) {
                 continue;
             }
@@ -113,6 +119,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             {
                 self.task(&instructions, pool)?;
             }
+        }
+        if has_methods {
+            self.entered_and_left(&instructions, pool)?;
         }
         self.has_probes |= !self.sites.is_empty();
         if self.has_probes {
@@ -171,6 +180,18 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether an instruction calls, or may initialize another class.
+    fn may_run_others(&self, instruction: &Instruction<LabelId>, pool: &PoolEditor<'_>) -> bool {
+        match *instruction {
+            Instruction::Invoke { .. } | Instruction::InvokeDynamic { .. } => true,
+            Instruction::Type { opcode, .. } => opcode == Opcode::New,
+            Instruction::Field { opcode: Opcode::GetStatic | Opcode::PutStatic, field } => {
+                pool.member(field).is_some_and(|field| field.class != self.class.name())
+            }
+            _ => false,
+        }
     }
 
     fn call(

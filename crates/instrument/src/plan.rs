@@ -9,6 +9,8 @@ pub struct Plan {
     pub events: Events,
     /// What is left out of them.
     pub filters: Filters,
+    /// Which elements of arrays are watched.
+    pub elements: Elements,
     /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
     /// threads use.
     pub contents: bool,
@@ -24,15 +26,18 @@ pub struct Events {
     pub arrays: bool,
     /// Monitors, waiting, volatile fields and the end of class initializers.
     pub synchronization: bool,
+    /// Entering and leaving methods, and from which lines they are called.
+    pub methods: bool,
 }
 
 impl Events {
-    /// Everything.
-    pub const ALL: Self = Self { fields: true, arrays: true, synchronization: true };
-    /// No accesses but those that order threads.
-    pub const SYNCHRONIZATION: Self = Self { fields: false, arrays: false, synchronization: true };
     /// Nothing.
-    pub const NONE: Self = Self { fields: false, arrays: false, synchronization: false };
+    pub const NONE: Self =
+        Self { fields: false, arrays: false, synchronization: false, methods: false };
+    /// No accesses but those that order threads.
+    pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::NONE };
+    /// All accesses and all that orders them.
+    pub const ALL: Self = Self { fields: true, arrays: true, ..Self::SYNCHRONIZATION };
 }
 
 /// What is left out because it tells nothing new about the order of accesses. Without filters every access is
@@ -53,6 +58,23 @@ impl Filters {
     pub const NONE: Self = Self { epoch: false, escape: false };
 }
 
+/// The elements of every array that are watched, all unless said otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Elements {
+    /// The index of the first one.
+    pub first: u32,
+    /// How many; all if not said.
+    pub count: Option<u32>,
+}
+
+impl Elements {
+    /// The index behind the last one.
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.count.map_or(u32::MAX, |count| self.first.saturating_add(count))
+    }
+}
+
 /// The packages of the JDK, as internal names. They are never rewritten by a plan: hooks use them.
 const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
 
@@ -63,6 +85,7 @@ impl Default for Plan {
             exclude: Vec::new(),
             events: Events::ALL,
             filters: Filters::ALL,
+            elements: Elements::default(),
             contents: false,
         }
     }

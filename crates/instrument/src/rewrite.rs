@@ -135,8 +135,7 @@ impl ClassWriter<'_, '_> {
             let descriptor = mutf8::to_str(class.method_descriptor(method));
             notes.push(format!("{name}{descriptor}: {text}"));
         };
-        let has_accesses = events.fields || events.arrays;
-        if has_accesses {
+        if events != Events::SYNCHRONIZATION && events != Events::NONE {
             match self.attempt(class, method, events)? {
                 Attempt::Done(new, remarks) => {
                     remarks.iter().for_each(|remark| note(class, remark));

@@ -58,6 +58,10 @@ pub enum Operation {
     Call(MethodName, Dispatch),
     /// The method itself may be a task that is run by another thread.
     Task,
+    /// The method itself, which is entered and left.
+    Method,
+    /// Something that may run other methods: a call, or what may initialize a class.
+    Caller,
 }
 
 /// A field as the code names it. The class that declares it may be one above.

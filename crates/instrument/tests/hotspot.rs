@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use jimage_rs::JImage;
 use unsnarl_instrument::{
-    Calls, Dispatch, FieldName, Filters, MethodName, Operation, Plan, RecordedCall, SiteNumbers,
-    Surroundings, Volatility, rewrite, thread,
+    Calls, Dispatch, Events, FieldName, Filters, MethodName, Operation, Plan, RecordedCall,
+    SiteNumbers, Surroundings, Volatility, rewrite, thread,
 };
 use unsnarl_models::Models;
 use unsnarl_testing::{Jdk, report, run};
@@ -95,6 +95,7 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
         // Every other class has all probes, the others those that are not redundant.
         let mut plan = Plan::default();
         plan.filters = if counts.classes % 2 == 0 { Filters::NONE } else { Filters::ALL };
+        plan.events = Events { methods: counts.classes % 3 == 0, ..Events::ALL };
         let rewritten = rewrite(&bytes, &plan, &numbers, &surroundings, false)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         counts.classes += 1;

@@ -83,7 +83,7 @@ fn a_plan_chooses_what_is_reported() {
     assert_eq!(names, ["v", "y"].map(str::to_owned).into());
     assert!(!synchronization.sites.iter().any(|site| site.operation == Operation::Element));
 
-    plan.events = Events { fields: false, arrays: true, synchronization: false };
+    plan.events = Events { arrays: true, ..Events::NONE };
     let arrays = rewritten(source, &plan);
     assert!(arrays.sites.iter().all(|site| site.operation == Operation::Element));
 }

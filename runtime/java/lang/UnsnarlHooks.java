@@ -45,6 +45,8 @@ public final class UnsnarlHooks {
     static final int TASK_ENDS = 34;
     static final int THREAD_OBJECT = 35;
     static final int CALL_FAILS = 36;
+    private static final int METHOD_ENTERS = 60;
+    private static final int METHOD_EXITS = 61;
 
     private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -52,6 +54,9 @@ public final class UnsnarlHooks {
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
 
     private static final boolean FILTERS = UnsnarlNative.filters();
+    /** The first element of arrays that is recorded, and the one behind the last. */
+    private static final int FIRST_ELEMENT = (int) UnsnarlNative.elements();
+    private static final int END_OF_ELEMENTS = (int) (UnsnarlNative.elements() >>> 32);
     /** Elements of an array that share an entry of the filter, as a power of two. */
     private static final int STRIPE = 3;
     /** Elements behind so many are not filtered. */
@@ -210,7 +215,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void arrayRead(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
             if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_READ, array, index, site);
@@ -221,12 +226,17 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
-        if (array != null && index >= 0 && index < Array.getLength(array)) {
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = current();
             if (!thread.range(site).goesOn(array, index, site)) {
                 element(thread, ARRAY_WRITE, array, index, site);
             }
         }
+    }
+
+    @ForceInline
+    private static boolean isWatched(int index) {
+        return index >= FIRST_ELEMENT && index < END_OF_ELEMENTS;
     }
 
     /** Called where a method may be {@code Object.clone}: a copy of an object must not have its id. */
@@ -312,6 +322,36 @@ public final class UnsnarlHooks {
         UnsnarlThread thread = current();
         numbered(thread, CLASS_INITIALIZED, site);
         thread.nextEpoch();
+    }
+
+    /** Elements that are accessed from elsewhere are events of their own: ranges end. */
+    @Hidden
+    public static void methodEnters(int site) {
+        UnsnarlThread thread = current();
+        thread.endRanges();
+        long place = thread.reserve(16);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, thread.caller & 0xFFFFFFFFL);
+            thread.finish(place, 16, METHOD_ENTERS, site);
+        }
+    }
+
+    /** Behind it the thread is where the method was called, which whoever reads the events knows. */
+    @Hidden
+    public static void methodExits(int site) {
+        UnsnarlThread thread = current();
+        thread.caller = 0;
+        thread.endRanges();
+        long place = thread.reserve(8);
+        if (place != 0) {
+            thread.finish(place, 8, METHOD_EXITS, site);
+        }
+    }
+
+    @Hidden
+    @ForceInline
+    public static void calls(int site) {
+        current().caller = site;
     }
 
     /** Called in Thread when it is about to start. */

@@ -32,6 +32,10 @@ final class UnsnarlNative {
 
     /** The bytes of a hidden class with probes; null if it stays as it is. */
     static native byte[] hidden(byte[] bytes);
+
+    /** Which elements of arrays are recorded: the first index in the lower half, the one behind the last above. */
+    static native long elements();
+
     /** Whether what is redundant is left out. */
     static native boolean filters();
 

@@ -56,6 +56,8 @@ final class UnsnarlThread {
     int calls;
     /** Objects whose class this thread has told, by their ids; one may give way to another. */
     private long[] told;
+    /** The last place that may run other methods; 0 if a method was left since. Only where stacks are wanted. */
+    int caller;
     private boolean off;
 
     /** Pairs of a key and the epoch with bits of accesses. */

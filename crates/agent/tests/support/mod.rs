@@ -49,7 +49,7 @@ impl Program {
         self.watched_with(jdk, "", options)
     }
 
-    fn watched_with(&self, jdk: &Jdk, agent_options: &str, options: &[&str]) -> Command {
+    pub(crate) fn watched_with(&self, jdk: &Jdk, agent_options: &str, options: &[&str]) -> Command {
         let mut java = jdk.command("java");
         let session = self.session();
         let (agent, session) = (agent(), session.display());

@@ -72,6 +72,13 @@ pub(crate) fn watch_program(
     }
     let mut analyzed = watched.analyzed;
     analyzed.notes.push(ended.text(program));
+    if let Some(count) = arguments.array_cutoff {
+        let first = u64::from(arguments.array_offset.unwrap_or(0));
+        analyzed.notes.push(format!(
+            "of every array only the elements from {first} up to {} were watched: races on others are not seen",
+            first + u64::from(count)
+        ));
+    }
     if let Some(path) = &arguments.record {
         analyzed.notes.push(format!("the trace is in {}", path.display()));
     }
@@ -99,10 +106,22 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
             options.push(format!(",{name}={}", patterns.join(":")));
         }
     }
-    options.push(",events=fields:synchronization");
-    for (is_wanted, kind) in [(!arguments.no_arrays, ":arrays"), (arguments.contents, ":contents")]
-    {
-        options.push(if is_wanted { kind } else { "" });
+    let mut events = vec!["fields", "synchronization"];
+    if !arguments.no_arrays {
+        events.push("arrays");
+    }
+    if arguments.stacks {
+        events.push("methods");
+    }
+    if arguments.contents {
+        events.push("contents");
+    }
+    options.push(format!(",events={}", events.join(":")));
+    if let Some(count) = arguments.array_cutoff {
+        options.push(format!(",array-cutoff={count}"));
+    }
+    if let Some(first) = arguments.array_offset {
+        options.push(format!(",array-offset={first}"));
     }
     if arguments.no_filters {
         options.push(",filters=");

@@ -205,3 +205,24 @@ fn what_cannot_be_read_is_status_2_unless_something_else_can() {
     assert_eq!(outcome.status, 1);
     has_note(&report(&outcome), "missing.std");
 }
+
+/// Where methods are entered is where they are called; an exit ends all that was entered in the method.
+#[test]
+fn methods_of_a_trace_make_stacks() {
+    let folder = Folder::new();
+    let trace = "T0|enter(M0)|1\nT0|enter(M1)|2\nT0|w(V1)|3\nT0|exit(M1)|4\nT0|w(V2)|5\n\
+                 T1|exit(M5)|6\nT1|enter(M1)|7\nT1|enter(M2)|8\nT1|enter(M3)|9\nT1|exit(M2)|10\n\
+                 T1|w(V1)|11\nT1|exit(M1)|12\nT1|w(V2)|13\n";
+    let path = folder.write("trace.std", trace);
+    let outcome = analyze(&[text(&path), "--format", "json"]);
+    let report = report(&outcome);
+    let findings = report["findings"].as_array().unwrap();
+    let stacks = findings.iter().flat_map(|finding| finding["accesses"].as_array().unwrap());
+    let stacks: BTreeSet<Vec<u64>> = stacks
+        .map(|access| {
+            let stack = access["stack"].as_array().unwrap().iter();
+            stack.map(|frame| frame["location"].as_u64().unwrap()).collect()
+        })
+        .collect();
+    assert_eq!(stacks, [vec![3, 2, 1], vec![5, 1], vec![11, 7], vec![13]].into());
+}

@@ -26,6 +26,11 @@ public class Program {
                 twice(() -> racy++);
                 System.out.println("raced");
             }
+            case "deep" -> twice(Program::outer);
+            case "elements" -> {
+                int[] elements = new int[8];
+                twice(() -> elements[5]++);
+            }
             case "no-race" -> {
                 twice(() -> { synchronized (lock) { locked++; } });
                 System.out.println(locked);
@@ -95,6 +100,14 @@ public class Program {
                 Thread.onSpinWait();
             }
         }
+    }
+
+    static void outer() {
+        inner();
+    }
+
+    static void inner() {
+        racy = 1;
     }
 
     static void twice(Runnable work) throws InterruptedException {
@@ -221,6 +234,44 @@ fn a_recorded_run_says_afterwards_what_it_said_live() {
     let again = watched.run(&["--record", text(&record)], &["race"]);
     assert_eq!((again.status, again.out.as_str()), (2, ""));
     assert!(again.messages.contains("is there already"), "{}", again.messages);
+}
+
+/// Both accesses have their stacks, live and afterwards.
+#[test]
+fn stacks_are_shown_if_asked_for() {
+    let stacks = |report: &Value| -> Vec<Vec<String>> {
+        let accesses = report["findings"][0]["accesses"].as_array().unwrap().iter();
+        let name = |frame: &Value| frame["method"].as_str().unwrap().to_owned();
+        let stack = |access: &Value| access["stack"].as_array().unwrap().iter().map(name).collect();
+        accesses.map(stack).collect()
+    };
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let record = watched.file("record");
+        let (_, live) = watched.report(&["--stacks", "--record", text(&record)], &["deep"]);
+        assert_eq!(stacks(&live), [["inner", "outer"], ["inner", "outer"]]);
+        let afterwards = crate::support::run("analyze", &[text(&record), "--format", "json"]);
+        assert_eq!(live["findings"], report(&afterwards)["findings"]);
+        let (_, without) = watched.report(&[], &["deep"]);
+        assert_eq!(stacks(&without), [["inner"], ["inner"]]);
+        let fingerprint = |report: &Value| report["findings"][0]["fingerprint"].clone();
+        assert_eq!(fingerprint(&live), fingerprint(&without));
+    }
+}
+
+#[test]
+fn elements_that_are_not_watched_are_named() {
+    let watched = Watched::new();
+    for (options, status) in [
+        (&["--array-cutoff", "6"][..], 1),
+        (&["--array-cutoff", "5"], 0),
+        (&["--array-cutoff", "1", "--array-offset", "5"], 1),
+    ] {
+        let (outcome, report) = watched.report(options, &["elements"]);
+        assert_eq!(outcome.status, status, "{options:?}");
+        has_note(&report, "races on others are not seen");
+    }
+    assert_eq!(watched.run(&["--array-offset", "5"], &["elements"]).status, 2);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Probes around a whole method: the monitor of a synchronized one, and the run of a task.
+//! Probes around a whole method: the monitor of a synchronized one, the run of a task, and the method itself.
 
 use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
 use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, flags};
@@ -43,6 +43,43 @@ impl MethodRewriter<'_, '_> {
         Ok(())
     }
 
+    /// A method is reported when it is entered, before all else, and when it is left, behind all else. Where no
+    /// handler can be put around it, whoever reads the events sees from the next one of a caller that it was
+    /// left by an exception.
+    pub(super) fn entered_and_left(
+        &mut self,
+        instructions: &[(NodeId, Option<u16>)],
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<(), CodeError> {
+        let throw = match self.code.catch_all(pool) {
+            Ok(throw) => Some(throw),
+            Err(CodeError::ThisOverwritten | CodeError::Constructor) => None,
+            Err(error) => return Err(error),
+        };
+        let first_line = instructions.first().and_then(|&(_, line)| line);
+        let site = self.site(first_line, Operation::Method);
+        let returns: Vec<NodeId> =
+            self.returns(instructions).map(|(node, _)| node).chain(throw).collect();
+        for node in returns {
+            Probe::before(&mut self.code, pool, node).call(hooks::METHOD_EXITS, site)?;
+        }
+        // A loop may go back to the first instruction, but not to what stands in front of its labels.
+        if let Some(first) = self.code.first() {
+            Probe::before(&mut self.code, pool, first).call(hooks::METHOD_ENTERS, site)?;
+        }
+        Ok(())
+    }
+
+    /// The instructions of the file that return.
+    fn returns(
+        &self,
+        instructions: &[(NodeId, Option<u16>)],
+    ) -> impl Iterator<Item = (NodeId, Option<u16>)> {
+        instructions.iter().copied().filter(|&(node, _)| {
+            self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
+        })
+    }
+
     /// Calls the first hook before all instructions, and the second behind them, however they are left.
     /// Both get the class, or `this`. Where no handler can be put around the body, that is returned.
     fn around(
@@ -67,10 +104,7 @@ impl MethodRewriter<'_, '_> {
             };
         };
         let first_line = instructions.first().and_then(|&(_, line)| line);
-        let leaves = instructions.iter().copied().filter(|&(node, _)| {
-            self.code.instruction(node).is_some_and(|instruction| is_return(instruction.opcode()))
-        });
-        let leaves: Vec<_> = leaves.chain([(throw, first_line)]).collect();
+        let leaves: Vec<_> = self.returns(instructions).chain([(throw, first_line)]).collect();
         for (node, line) in leaves {
             let site = self.site(line, operation.clone());
             let opcode = self.code.instruction(node).map(Instruction::opcode);

@@ -81,6 +81,8 @@ pub enum Kind {
     TaskEnds,
     ThreadObject,
     CallFails,
+    MethodEnters = 60,
+    MethodExits,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
@@ -93,7 +95,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 28] = [
+    pub(super) const ALL: [Self; 30] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -122,6 +124,8 @@ impl Kind {
         Self::TaskEnds,
         Self::ThreadObject,
         Self::CallFails,
+        Self::MethodEnters,
+        Self::MethodExits,
     ];
 
     /// The kind with this number.
@@ -149,7 +153,7 @@ impl Kind {
     #[must_use]
     pub fn words(self) -> usize {
         match self {
-            Self::StaticRead | Self::StaticWrite => 0,
+            Self::StaticRead | Self::StaticWrite | Self::MethodExits => 0,
             Self::FieldRead
             | Self::FieldWrite
             | Self::NumberedStaticRead
@@ -157,7 +161,8 @@ impl Kind {
             | Self::ThreadBegin
             | Self::ThreadEnd
             | Self::ClassInitialized
-            | Self::GoesOn => 1,
+            | Self::GoesOn
+            | Self::MethodEnters => 1,
             Self::ArrayRead
             | Self::ArrayWrite
             | Self::NumberedRead
@@ -193,6 +198,8 @@ impl Kind {
                 | Self::Object
                 | Self::CallOperand
                 | Self::ThreadObject
+                | Self::MethodEnters
+                | Self::MethodExits
         )
     }
 }

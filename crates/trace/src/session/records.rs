@@ -65,6 +65,10 @@ pub enum SiteOperation {
     },
     /// The method may be a task.
     Task,
+    /// The method is entered and left.
+    Method,
+    /// Something that may run other methods.
+    Caller,
 }
 
 /// How the method that a call runs is found.
@@ -169,6 +173,8 @@ impl SiteRecord {
                 fields.extend([&b"call"[..], class, name, descriptor, dispatch.text()]);
             }
             SiteOperation::Task => fields.push(b"task"),
+            SiteOperation::Method => fields.push(b"method"),
+            SiteOperation::Caller => fields.push(b"caller"),
         }
         line::write(out, &fields);
     }
@@ -196,6 +202,8 @@ impl SiteRecord {
                 dispatch: Dispatch::parse(dispatch)?,
             },
             (b"task", []) => SiteOperation::Task,
+            (b"method", []) => SiteOperation::Method,
+            (b"caller", []) => SiteOperation::Caller,
             _ => return None,
         };
         let line = if source_line.is_empty() { None } else { Some(number_in(&source_line)?) };
@@ -322,7 +330,9 @@ mod tests {
             Just(SiteOperation::Element),
             Just(SiteOperation::Monitor),
             Just(SiteOperation::ClassInitialized),
-            Just(SiteOperation::Task)
+            Just(SiteOperation::Task),
+            Just(SiteOperation::Method),
+            Just(SiteOperation::Caller)
         ]
     }
 

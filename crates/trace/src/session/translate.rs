@@ -3,6 +3,7 @@
 mod calls;
 mod effects;
 mod places;
+mod stacks;
 mod tasks;
 
 use std::collections::hash_map::Entry;
@@ -14,6 +15,7 @@ use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
 use self::places::Orders;
+use self::stacks::Stacks;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
@@ -71,6 +73,7 @@ pub(super) struct Translator {
     /// What threads are in the middle of, by their numbers.
     calls: FxHashMap<u64, InThread>,
     orders: Orders,
+    stacks: Stacks,
 }
 
 impl Translator {
@@ -82,6 +85,7 @@ impl Translator {
             conditional: FxHashMap::default(),
             calls: FxHashMap::default(),
             orders: Orders::default(),
+            stacks: Stacks::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
             last_thread: None,
@@ -133,7 +137,12 @@ impl Translator {
         let site = self.site(if is_end { 0 } else { event.site });
         let mut emit = Emit { thread, site, out, problems };
         let [first, second] = event.words;
+        if event.kind != Kind::MethodEnters {
+            self.leave_what_was_left(number, site, &mut emit);
+        }
         let operation = match event.kind {
+            Kind::MethodEnters => return self.enter(number, first, &mut emit),
+            Kind::MethodExits => return self.exit(number, &mut emit),
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
                 let object = if event.kind.is_numbered() { second } else { first };
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
@@ -175,6 +184,7 @@ impl Translator {
             Kind::ThreadBegin => Operation::Start,
             Kind::ThreadEnd => {
                 self.orders.ended.insert(thread);
+                self.forget_stack(number);
                 Operation::End
             }
             Kind::ClassInitialized => {
