@@ -363,6 +363,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             number,
             method: self.class.member_name(self.member).to_vec(),
             descriptor: self.class.member_descriptor(self.member).to_vec(),
+            is_static: self.member.access & flags::STATIC != 0,
             line,
             operation,
         });

@@ -2,6 +2,7 @@ package java.lang;
 
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -59,6 +60,8 @@ public final class UnsnarlHooks {
     private static final long STRIPE_TAG = 0xFF0000;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
+    /** How many classes of the program have been initialized. */
+    private static final AtomicInteger INITIALIZATIONS = new AtomicInteger();
     private static final AtomicLong NEXT_THREAD = new AtomicLong(1);
 
     private UnsnarlHooks() {}
@@ -282,6 +285,7 @@ public final class UnsnarlHooks {
         UnsnarlThread thread = current();
         numbered(thread, CLASS_INITIALIZED, site);
         thread.nextEpoch();
+        INITIALIZATIONS.incrementAndGet();
     }
 
     /** Called in Thread when it is about to start. */
@@ -400,6 +404,18 @@ public final class UnsnarlHooks {
         return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
     }
 
+    /**
+     * Whether this is the first access of the thread since a class was initialized. It takes a number, so that it and
+     * what follows come behind the end of the initializer also where nothing else tells.
+     */
+    @Hidden
+    private static boolean followsInitialization(UnsnarlThread thread) {
+        int now = INITIALIZATIONS.get();
+        boolean follows = thread.initializations != now;
+        thread.initializations = now;
+        return follows;
+    }
+
     @DontInline
     @Hidden
     private static void access(UnsnarlThread thread, int kind, int site) {
@@ -409,6 +425,10 @@ public final class UnsnarlHooks {
         }
         if (FILTERS) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+        }
+        if (followsInitialization(thread)) {
+            numbered(thread, kind == STATIC_READ ? NUMBERED_STATIC_READ : NUMBERED_STATIC_WRITE, site);
+            return;
         }
         long place = thread.reserve(8);
         if (place != 0) {
@@ -434,6 +454,11 @@ public final class UnsnarlHooks {
             }
             // A read behind a write is redundant as well.
             thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
+        }
+        if (followsInitialization(thread)) {
+            numbered(thread, kind == FIELD_READ ? NUMBERED_READ : NUMBERED_WRITE, site, id);
+            site++;
+            count--;
         }
         for (int each = site; each < site + count; each++) {
             long place = thread.reserve(16);

@@ -54,6 +54,8 @@ final class UnsnarlThread {
     private boolean begun;
     /** How many calls of library methods were recorded. */
     int calls;
+    /** How many classes had been initialized when the thread last looked. */
+    int initializations;
     private boolean off;
 
     /** Pairs of a key and the epoch with bits of accesses. */
