@@ -44,3 +44,28 @@ fn full_heaps_full_stacks_and_what_is_collected() {
 fn the_shapes_of_code() {
     is_the_same("Language", &[]);
 }
+
+/// Another agent's changes and ours are both there, whoever comes first, and after every change again.
+#[test]
+fn an_agent_beside_this_one() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Neighbour");
+        let jar = program.agent_jar(&jdk, "Neighbour$Agent");
+        let neighbour = format!("-javaagent:{}", jar.display());
+        let plain = printed(&program.plain(&jdk, &[&neighbour]).output().unwrap());
+        assert_eq!(plain.0, Some(0), "{plain:?}");
+        let early = "Neighbour$Agent was loaded too early and stays as it is";
+        for (mut command, problems) in [
+            (program.watched_behind(&jdk, &[&neighbour]), vec![early.to_owned()]),
+            (program.watched(&jdk, &[&neighbour]), Vec::new()),
+        ] {
+            let watched = printed(&command.output().unwrap());
+            assert_eq!(watched, plain, "{command:?}");
+            let recording = Recording::read(&program.session());
+            assert_eq!(recording.problems, problems, "{command:?}");
+            let racing = ["againRacy", "loadedRacy", "redefinedRacy"].map(str::to_owned);
+            assert_eq!(recording.racing(), racing.into(), "{command:?}");
+            std::fs::remove_dir_all(program.session()).unwrap();
+        }
+    }
+}
