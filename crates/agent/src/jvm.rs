@@ -244,6 +244,9 @@ unsafe fn start_runtime(
     // SAFETY: as this function asks for.
     unsafe {
         let mut classes = vec![
+            // The first class of a module that is retransformed beside a Java agent makes the JVM load others, to which it
+            // then gives the cached bytes of that class: it must be one that has none.
+            find_class(jni, c"java/lang/Override")?,
             find_class(jni, c"java/lang/Thread")?,
             find_class(jni, c"jdk/internal/reflect/Reflection")?,
         ];

@@ -246,9 +246,10 @@ impl Watch {
     }
 
     /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
-    /// known by its monitor. An exception hands nothing over.
+    /// known by its monitor. An exception hands nothing over, and `Object` calls only itself: who waits is seen already.
     fn is_analysed(&self, class: &[u8]) -> bool {
-        !self.watches(class)
+        class != b"java/lang/Object"
+            && !self.watches(class)
             && self.calls.models().names_as_analysed(&mutf8::to_str(class))
             && !self.classes().ancestors(class).0.contains(&&b"java/lang/Throwable"[..])
     }
@@ -357,6 +358,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         class: class.to_vec(),
         method: site.method,
         descriptor: site.descriptor,
+        is_static: site.is_static,
         file: file.to_vec(),
         line: site.line,
         operation,

@@ -59,10 +59,11 @@ const MAIN: &[&str] = &[
 
 const WORKER: &[&str] = &[
     "worker start",
+    // a lambda expression of a static method is one itself
+    "worker receive initialization of Accesses @35",
     "worker read Accesses.count @35",
     "worker write Accesses.count @35",
     "worker send Accesses.done @36",
-    "worker receive initialization of Accesses @37",
     "worker read static Accesses.LOCK @37",
     "worker acquire java.lang.Object @37",
     "worker read static Accesses.total @38",

@@ -46,6 +46,11 @@ fn only_the_racy_race(program: &str, since: u16, elements: &[&str]) {
 }
 
 #[test]
+fn the_end_of_a_class_initializer_orders() {
+    only_the_racy_race("Initializers", 17, &[]);
+}
+
+#[test]
 fn locks_and_synchronizers_order() {
     only_the_racy_race("Synchronizers", 17, &[]);
 }

@@ -1,6 +1,7 @@
 //! The probes around a call of a library method.
 //!
-//! The operands go into local variables above those of the method, and from there back onto the stack.
+//! The operands go into local variables above those of the method, and from there back onto the stack; only the receiver
+//! stays there.
 //! The variables have no value at any jump, so no frame knows them. A constructor is reported as a whole behind
 //! its call, when its object can be passed on.
 
@@ -10,7 +11,6 @@ use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{
     CodeEditor, CodeError, Handler, Inserter, NodeId, PoolEditor, PoolError,
 };
-use unsnarl_classfile::read::MemberKind;
 use unsnarl_classfile::{FieldType, Instruction, MethodDescriptor, Opcode, VerificationType};
 
 use crate::hooks::{self, Hook};
@@ -87,93 +87,48 @@ impl<'p> CallProbe<'p> {
         let none_needed = self.receiver.is_none() && self.call.operands.is_empty();
         let stay = self.arguments.is_empty() || none_needed;
         if !stay {
-            self.store(&mut before);
-        } else if let Some(receiver) = self.receiver {
+            for &(parameter, local) in self.arguments.iter().rev() {
+                before.local(store_of(parameter), local);
+            }
+        }
+        // The receiver stays where it is: the message of a `NullPointerException` tells where it came from.
+        if let Some(receiver) = self.receiver {
             before.plain(Dup).local(AStore, receiver);
         }
         if !self.is_constructor {
             self.report(&mut before)?;
         }
         if !stay {
-            self.load(&mut before);
+            for &(parameter, local) in &self.arguments {
+                before.local(load_of(parameter), local);
+            }
+        }
+        if !self.is_constructor {
+            self.forget(&mut before, !stay);
         }
         // Code that ends with a call is refused by the verifier anyway.
         let Some(next) = code.next(node) else { return Ok(()) };
         let mut after = code.before(next, pool);
         if self.is_constructor {
             self.report(&mut after)?;
+            self.forget(&mut after, !stay);
         }
         self.end(&mut after)?;
         if self.call.failure && !self.is_constructor {
-            self.catch(code, pool, node)?;
+            catch(code, pool, node, |handler| {
+                handler.plain(Dup).local(ILoad, self.number);
+                invoke(handler, hooks::CALL_FAILS)
+            })?;
         }
         Ok(())
     }
 
-    /// Puts a handler around the call that reports what was thrown and throws it again. What the handlers
-    /// around the call catch they catch there as well. Where it is not known what the handler finds in the
-    /// local variables, or an object is not initialized yet, a failure is not reported.
-    fn catch(
-        &self,
-        code: &mut CodeEditor,
-        pool: &mut PoolEditor<'_>,
-        node: NodeId,
-    ) -> Result<(), CodeError> {
-        let known = code.known_before(node, pool)?.map(|(locals, _)| locals);
-        let is_uninitialized = |local: &VerificationType<_>| {
-            matches!(
-                local,
-                VerificationType::UninitializedThis | VerificationType::Uninitialized(_)
-            )
-        };
-        let locals = match known {
-            Some(locals) if !locals.iter().any(is_uninitialized) => locals,
-            _ if !code.has_frames() => Vec::new(),
-            _ => return Ok(()),
-        };
-        let around = handlers_around(code, node);
-        let [start, end, handler, behind] = [(); 4].map(|()| code.new_label());
-        code.bind_before(start, node)?;
-        code.bind_after(end, node)?;
-        code.bind_at_end(handler)?;
-        code.append(Instruction::Plain(Dup));
-        code.append(Instruction::local(ILoad, self.number));
-        let hook = hooks::CALL_FAILS;
-        let method = pool.add_member(
-            MemberKind::Method,
-            hook.class.as_bytes(),
-            hook.name.as_bytes(),
-            hook.descriptor.as_bytes(),
-        )?;
-        code.append(Instruction::Invoke { opcode: InvokeStatic, method });
-        code.append(Instruction::Plain(AThrow));
-        code.bind_at_end(behind)?;
-        code.add_handler_first(Handler { start, end, handler, catch_type: None });
-        for outer in around {
-            code.add_handler(Handler { start: handler, end: behind, ..outer });
-        }
-        if code.has_frames() {
-            let throwable = VerificationType::Object(pool.add_class(b"java/lang/Throwable")?);
-            code.set_frame(handler, locals, vec![throwable]);
-        }
-        Ok(())
-    }
-
-    fn store(&self, before: &mut Inserter<'_, '_>) {
-        for &(parameter, local) in self.arguments.iter().rev() {
-            before.local(store_of(parameter), local);
-        }
-        if let Some(receiver) = self.receiver {
-            before.local(AStore, receiver);
-        }
-    }
-
-    fn load(&self, before: &mut Inserter<'_, '_>) {
-        if let Some(receiver) = self.receiver {
-            before.local(ALoad, receiver);
-        }
-        for &(parameter, local) in &self.arguments {
-            before.local(load_of(parameter), local);
+    /// Clears the variables: they must not keep alive what the program does not.
+    fn forget(&self, code: &mut Inserter<'_, '_>, arguments: bool) {
+        let arguments = self.arguments.iter().filter(|_| arguments);
+        let references = arguments.filter(|(parameter, _)| load_of(*parameter) == ALoad);
+        for local in references.map(|&(_, local)| local).chain(self.receiver) {
+            code.plain(AConstNull).local(AStore, local);
         }
     }
 
@@ -233,6 +188,43 @@ impl<'p> CallProbe<'p> {
     }
 }
 
+/// Puts a handler around a call that reports that it has failed, and throws again what was thrown. What the handlers
+/// around the call catch they catch there as well. Where it is not known what the handler finds in the local
+/// variables, or an object is not initialized yet, a failure is not reported, and `false` returned.
+pub(crate) fn catch(
+    code: &mut CodeEditor,
+    pool: &mut PoolEditor<'_>,
+    node: NodeId,
+    report: impl FnOnce(&mut Inserter<'_, '_>) -> Result<(), PoolError>,
+) -> Result<bool, CodeError> {
+    let known = code.known_before(node, pool)?.map(|(locals, _)| locals);
+    let is_uninitialized = |local: &VerificationType<_>| {
+        matches!(local, VerificationType::UninitializedThis | VerificationType::Uninitialized(_))
+    };
+    let locals = match known {
+        Some(locals) if !locals.iter().any(is_uninitialized) => locals,
+        _ if !code.has_frames() => Vec::new(),
+        _ => return Ok(false),
+    };
+    let around = handlers_around(code, node);
+    let [start, end, handler, behind] = [(); 4].map(|()| code.new_label());
+    code.bind_before(start, node)?;
+    code.bind_after(end, node)?;
+    code.bind_at_end(handler)?;
+    let throw = code.append(Instruction::Plain(AThrow));
+    report(&mut code.before(throw, pool))?;
+    code.bind_at_end(behind)?;
+    code.add_handler_first(Handler { start, end, handler, catch_type: None });
+    for outer in around {
+        code.add_handler(Handler { start: handler, end: behind, ..outer });
+    }
+    if code.has_frames() {
+        let throwable = VerificationType::Object(pool.add_class(b"java/lang/Throwable")?);
+        code.set_frame(handler, locals, vec![throwable]);
+    }
+    Ok(true)
+}
+
 /// The handlers whose ranges have a node in them, in the order in which they are tried.
 fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
     let places: HashMap<NodeId, usize> =
@@ -243,7 +235,7 @@ fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
     code.handlers().map(|(_, handler)| handler).filter(|it| covers(it)).cloned().collect()
 }
 
-fn invoke(code: &mut Inserter<'_, '_>, hook: Hook) -> Result<(), PoolError> {
+pub(crate) fn invoke(code: &mut Inserter<'_, '_>, hook: Hook) -> Result<(), PoolError> {
     code.invoke_static(hook.class, hook.name, hook.descriptor)?;
     Ok(())
 }

@@ -46,10 +46,10 @@ pub(crate) const ARRAY_WRITE: Hook = hook("arrayWrite", "(Ljava/lang/Object;II)V
 /// After a monitor was entered, before it is left.
 pub(crate) const MONITOR_ENTERED: Hook = hook("monitorEntered", "(Ljava/lang/Object;I)V");
 pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Object;I)V");
-/// Instead of `Object.wait`.
-pub(crate) const WAIT: Hook = hook("waitOn", "(Ljava/lang/Object;I)V");
-pub(crate) const WAIT_MILLIS: Hook = hook("waitOn", "(Ljava/lang/Object;JI)V");
-pub(crate) const WAIT_NANOS: Hook = hook("waitOn", "(Ljava/lang/Object;JII)V");
+/// Before a call of `Object.wait`.
+pub(crate) const WAITS: Hook = hook("waits", "(Ljava/lang/Object;I)V");
+/// After it, however it ended.
+pub(crate) const WAKES: Hook = hook("wakes", "(Ljava/lang/Object;I)V");
 /// After a call that may be one of `Object.clone`, with the original and the copy.
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.

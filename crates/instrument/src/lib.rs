@@ -4,7 +4,7 @@
 //! arrays and monitors, and around its calls of library methods that order threads, which [`Calls`] knows
 //! from the models; [`thread::inject`] and [`thread::hook`] do what `java.lang.Thread` needs. Probes
 //! are straight-line code: they leave the stack as it was, and the local variables of the method too, so no
-//! frame is computed but that of the handler around a synchronized method or a task.
+//! frame is computed but those of handlers: around a synchronized method or a task, and around a call.
 //!
 //! What is not reported: a write to a field of the class itself before a constructor has called another
 //! one, because an object that is not initialized cannot be passed to a hook; and an element that a
@@ -27,6 +27,7 @@ pub mod reflection;
 mod rewrite;
 mod site;
 pub mod thread;
+mod wait_probe;
 
 pub use calls::Calls;
 pub use plan::{Elements, Events, Filters, Plan, is_of_the_jdk};

@@ -21,6 +21,7 @@ use crate::recorded::{Dispatch, MethodName};
 use crate::redundancy::Redundancy;
 use crate::rewrite::Surroundings;
 use crate::site::{Operation, Site, SiteNumber, SiteNumbers};
+use crate::wait_probe::{self, is_wait};
 
 /// A method while probes are put into it.
 pub(crate) struct MethodRewriter<'c, 'a> {
@@ -203,11 +204,13 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
         let Some(member) = pool.member(method) else { return Ok(()) };
-        let hook = wait(member.name, member.descriptor);
-        if let (Some(hook), Opcode::InvokeVirtual) = (hook, opcode) {
+        if opcode == Opcode::InvokeVirtual && is_wait(member.name, member.descriptor) {
+            let descriptor = member.descriptor.to_vec();
             let site = self.site(line, Operation::Monitor);
-            Probe::before(&mut self.code, pool, node).call(hook, site)?;
-            self.code.remove(node);
+            let local = self.first_local;
+            if !wait_probe::insert(&mut self.code, pool, node, &descriptor, site, local)? {
+                self.remarks.push("that waiting is interrupted is not reported".into());
+            }
             return Ok(());
         }
         let method = MethodName {
@@ -381,6 +384,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             number,
             method: self.class.member_name(self.member).to_vec(),
             descriptor: self.class.member_descriptor(self.member).to_vec(),
+            is_static: self.member.access & flags::STATIC != 0,
             line,
             operation,
         });
@@ -411,15 +415,4 @@ fn is_array_store(opcode: Opcode) -> bool {
 
 pub(crate) fn is_return(opcode: Opcode) -> bool {
     (Opcode::IReturn..=Opcode::Return).contains(&opcode)
-}
-
-/// The hook that stands for a call of `Object.wait`, which is final: whatever class the code names, the
-/// method is that one.
-fn wait(name: &[u8], descriptor: &[u8]) -> Option<Hook> {
-    match (name, descriptor) {
-        (b"wait", b"()V") => Some(hooks::WAIT),
-        (b"wait", b"(J)V") => Some(hooks::WAIT_MILLIS),
-        (b"wait", b"(JI)V") => Some(hooks::WAIT_NANOS),
-        _ => None,
-    }
 }

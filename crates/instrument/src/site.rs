@@ -37,6 +37,8 @@ pub struct Site {
     pub method: Vec<u8>,
     /// The descriptor of the method.
     pub descriptor: Vec<u8>,
+    /// Whether the method is static.
+    pub is_static: bool,
     /// The line in the source file.
     pub line: Option<u16>,
     /// What is done there.

@@ -22,6 +22,7 @@ public final class UnsnarlCalls {
     private UnsnarlCalls() {}
 
     /** Makes sure that nothing has to be loaded later. */
+    @Hidden
     static void prepare() {
         UnsnarlModelled.in(Object.class, 0);
     }
@@ -87,6 +88,7 @@ public final class UnsnarlCalls {
     }
 
     /** Whether a collection runs no code of the program when it is copied, as wrappers would do. */
+    @Hidden
     private static boolean isOwn(Class<?> type) {
         String name = type.getName();
         boolean wraps = name.startsWith("java.util.Collections$") && !name.contains("Singleton");
@@ -146,6 +148,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @Hidden
     private static void end(int call, long outcome) {
         if (call != 0) {
             UnsnarlHooks.release(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
@@ -176,6 +179,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @Hidden
     private static void task(int kind, Object task, int site) {
         long id = UnsnarlHooks.known(task);
         if (id != 0) {
@@ -183,10 +187,12 @@ public final class UnsnarlCalls {
         }
     }
 
+    @Hidden
     private static void operand(UnsnarlThread thread, Object operand, int position) {
         operand(thread, position, identify(thread, operand));
     }
 
+    @Hidden
     private static void operand(UnsnarlThread thread, int position, long value) {
         write(thread, UnsnarlHooks.CALL_OPERAND, position, value);
     }
@@ -195,6 +201,7 @@ public final class UnsnarlCalls {
      * The id of an object. Its class, which decides what a call means, is told by this thread too: the one that
      * gave the id may not have come to it. Of a thread, the number that it has in its events is told as well.
      */
+    @Hidden
     private static long identify(UnsnarlThread thread, Object object) {
         long id = UnsnarlHooks.identify(thread, object);
         if (thread.tells(id) && !(object instanceof Class)) {
@@ -206,6 +213,7 @@ public final class UnsnarlCalls {
         return id;
     }
 
+    @Hidden
     private static void write(UnsnarlThread thread, int kind, long first, long second) {
         long place = thread.reserve(24);
         if (place != 0) {

@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
+import jdk.internal.vm.annotation.Hidden;
 
 /** The id of an object, in a bucket of {@link UnsnarlIdentity}. */
 final class UnsnarlEntry extends WeakReference<Object> {
@@ -8,6 +9,7 @@ final class UnsnarlEntry extends WeakReference<Object> {
     final int hash;
     UnsnarlEntry next;
 
+    @Hidden
     UnsnarlEntry(Object object, long id, int hash, UnsnarlEntry next) {
         super(object);
         this.id = id;

@@ -2,6 +2,7 @@ package java.lang;
 
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -64,11 +65,14 @@ public final class UnsnarlHooks {
     private static final long STRIPE_TAG = 0xFF0000;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
+    /** How many classes of the program have been initialized. */
+    private static final AtomicInteger INITIALIZATIONS = new AtomicInteger();
     private static final AtomicLong NEXT_THREAD = new AtomicLong(1);
 
     private UnsnarlHooks() {}
 
     /** Called by the agent when everything is there; loads and initializes all classes of the runtime. */
+    @Hidden
     static void prepare() {
         UnsnarlIdentity.prepare();
         UnsnarlCalls.prepare();
@@ -132,6 +136,7 @@ public final class UnsnarlHooks {
     }
 
     @DontInline
+    @Hidden
     private static void readBegins(UnsnarlThread thread, Object object, int site) {
         if (isNumbered(site, object)) {
             thread.push(site, identify(thread, object));
@@ -165,6 +170,7 @@ public final class UnsnarlHooks {
     }
 
     @DontInline
+    @Hidden
     private static void write(UnsnarlThread thread, Object object, int site) {
         if (isNumbered(site, object)) {
             release(thread, NUMBERED_WRITE, site, identify(thread, object));
@@ -267,54 +273,21 @@ public final class UnsnarlHooks {
         }
     }
 
+    /** The monitor is given up, unless waiting will fail because the thread has not got it. */
     @Hidden
-    public static void waitOn(Object object, int site) throws InterruptedException {
-        if (!waits(object, site)) {
-            object.wait();
-            return;
-        }
-        try {
-            object.wait();
-        } finally {
-            numbered(WAKE, object, site);
+    public static void waits(Object object, int site) {
+        if (object != null && Thread.holdsLock(object)) {
+            UnsnarlThread thread = current();
+            release(thread, WAIT, site, identify(thread, object));
         }
     }
 
+    /** The thread has the monitor again, if it had it before. */
     @Hidden
-    public static void waitOn(Object object, long millis, int site) throws InterruptedException {
-        if (!waits(object, site)) {
-            object.wait(millis);
-            return;
-        }
-        try {
-            object.wait(millis);
-        } finally {
+    public static void wakes(Object object, int site) {
+        if (object != null && Thread.holdsLock(object)) {
             numbered(WAKE, object, site);
         }
-    }
-
-    @Hidden
-    public static void waitOn(Object object, long millis, int nanos, int site)
-            throws InterruptedException {
-        if (!waits(object, site)) {
-            object.wait(millis, nanos);
-            return;
-        }
-        try {
-            object.wait(millis, nanos);
-        } finally {
-            numbered(WAKE, object, site);
-        }
-    }
-
-    /** Reports that the monitor is given up, unless waiting will fail because the thread has not got it. */
-    private static boolean waits(Object object, int site) {
-        if (object == null || !Thread.holdsLock(object)) {
-            return false;
-        }
-        UnsnarlThread thread = current();
-        release(thread, WAIT, site, identify(thread, object));
-        return true;
     }
 
     @Hidden
@@ -322,6 +295,7 @@ public final class UnsnarlHooks {
         UnsnarlThread thread = current();
         numbered(thread, CLASS_INITIALIZED, site);
         thread.nextEpoch();
+        INITIALIZATIONS.incrementAndGet();
     }
 
     /** Elements that are accessed from elsewhere are events of their own: ranges end. */
@@ -413,10 +387,12 @@ public final class UnsnarlHooks {
         return visible;
     }
 
+    @Hidden
     private static boolean isInjected(Field field) {
         return field.isSynthetic() && (field.getName().equals(UnsnarlOffsets.ID_FIELD) || field.getName().equals(STATE_FIELD));
     }
 
+    @Hidden
     static UnsnarlThread current() {
         Thread thread = Thread.currentThread();
         UnsnarlThread state = (UnsnarlThread) UNSAFE.getReference(thread, STATE);
@@ -424,6 +400,7 @@ public final class UnsnarlHooks {
     }
 
     /** The state of a thread, which is made when it is asked for, by the thread or by its starter. */
+    @Hidden
     static UnsnarlThread state(Thread thread) {
         UnsnarlThread state = (UnsnarlThread) UNSAFE.getReference(thread, STATE);
         if (state == null) {
@@ -436,6 +413,7 @@ public final class UnsnarlHooks {
     }
 
     /** Whether an access to a field that takes a number if it is volatile has to take one. */
+    @Hidden
     private static boolean isNumbered(int site, Object object) {
         long cell = UnsnarlSites.resolved(site, 1, object);
         return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
@@ -443,6 +421,7 @@ public final class UnsnarlHooks {
 
     /** Whether an access to a field need not be recorded, as far as can be seen fast. */
     @ForceInline
+    @Hidden
     private static boolean isRedundant(UnsnarlThread thread, Object object, int site, int kind) {
         long cell = UnsnarlSites.cell(site);
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
@@ -453,17 +432,32 @@ public final class UnsnarlHooks {
                 && thread.has(key(cell, UNSAFE.getLong(object, offset)), 0, 0, kind * UnsnarlSites.bits(cell));
     }
 
+    @Hidden
     private static long key(long cell, long id) {
         return id << 16 | UnsnarlSites.group(cell);
     }
 
     /** The filter knows static fields by the places that access them. */
     @ForceInline
+    @Hidden
     private static boolean isRedundant(UnsnarlThread thread, int site) {
         return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
     }
 
+    /**
+     * Whether this is the first access of the thread since a class was initialized. It takes a number, so that it and
+     * what follows come behind the end of the initializer also where nothing else tells.
+     */
+    @Hidden
+    private static boolean followsInitialization(UnsnarlThread thread) {
+        int now = INITIALIZATIONS.get();
+        boolean follows = thread.initializations != now;
+        thread.initializations = now;
+        return follows;
+    }
+
     @DontInline
+    @Hidden
     private static void access(UnsnarlThread thread, int kind, int site) {
         long cell = UnsnarlSites.resolved(site, 1, null);
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
@@ -472,6 +466,10 @@ public final class UnsnarlHooks {
         if (FILTERS) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
         }
+        if (followsInitialization(thread)) {
+            numbered(thread, kind == STATIC_READ ? NUMBERED_STATIC_READ : NUMBERED_STATIC_WRITE, site);
+            return;
+        }
         long place = thread.reserve(8);
         if (place != 0) {
             thread.finish(place, 8, kind, site);
@@ -479,6 +477,7 @@ public final class UnsnarlHooks {
     }
 
     @DontInline
+    @Hidden
     private static void access(UnsnarlThread thread, int kind, Object object, int site, int count) {
         long cell = UnsnarlSites.resolved(site, count, object);
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
@@ -502,15 +501,18 @@ public final class UnsnarlHooks {
             // A read behind a write is redundant as well.
             thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
         }
-        if (count == 1) {
-            tell(thread, kind, id, site);
-            return;
+        int each = count == 1 ? site : site + 1;
+        int end = each + count;
+        if (followsInitialization(thread)) {
+            numbered(thread, kind == FIELD_READ ? NUMBERED_READ : NUMBERED_WRITE, each, id);
+            each++;
         }
-        for (int each = site + 1; each <= site + count; each++) {
+        for (; each < end; each++) {
             tell(thread, kind, id, each);
         }
     }
 
+    @Hidden
     private static void tell(UnsnarlThread thread, int kind, long id, int site) {
         long place = thread.reserve(16);
         if (place != 0) {
@@ -520,6 +522,7 @@ public final class UnsnarlHooks {
     }
 
     @DontInline
+    @Hidden
     private static void element(UnsnarlThread thread, int kind, Object array, int index, int site) {
         UnsnarlRange range = thread.range(site);
         UnsnarlEntry entry = range.array();
@@ -545,6 +548,7 @@ public final class UnsnarlHooks {
     }
 
     /** Whether the thread has accessed the element in this epoch; from now on it has. */
+    @Hidden
     private static boolean isKnown(UnsnarlThread thread, int kind, long array, int index) {
         if (index >= FILTERED_LENGTH) {
             return false;
@@ -562,16 +566,19 @@ public final class UnsnarlHooks {
     }
 
     /** Records what lets other threads see what this one has done. */
+    @Hidden
     static void release(UnsnarlThread thread, int kind, int site, long subject) {
         numbered(thread, kind, site, subject);
         thread.nextEpoch();
     }
 
+    @Hidden
     private static void numbered(int kind, Object object, int site) {
         UnsnarlThread thread = current();
         numbered(thread, kind, site, identify(thread, object));
     }
 
+    @Hidden
     static void numbered(UnsnarlThread thread, int kind, int site, long subject) {
         thread.endRanges();
         long place = thread.reserve(24);
@@ -582,6 +589,7 @@ public final class UnsnarlHooks {
         }
     }
 
+    @Hidden
     static void numbered(UnsnarlThread thread, int kind, int site) {
         thread.endRanges();
         long place = thread.reserve(16);
@@ -591,12 +599,14 @@ public final class UnsnarlHooks {
         }
     }
 
+    @Hidden
     static long identify(UnsnarlThread thread, Object object) {
         long offset = UnsnarlSites.offset(object.getClass());
         return offset != 0 ? kept(thread, object, offset) : entry(thread, object).id;
     }
 
     /** The id of an object that has one already; else 0. */
+    @Hidden
     static long known(Object object) {
         long offset = UnsnarlSites.offset(object.getClass());
         if (offset != 0) {
@@ -607,6 +617,7 @@ public final class UnsnarlHooks {
     }
 
     /** The id of an object that keeps it itself. */
+    @Hidden
     private static long kept(UnsnarlThread thread, Object object, long offset) {
         long id = UNSAFE.getLong(object, offset);
         if (id == 0) {
@@ -620,6 +631,7 @@ public final class UnsnarlHooks {
     }
 
     /** The entry of an object that does not keep its id. */
+    @Hidden
     private static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
         int hash = System.identityHashCode(object);
         UnsnarlEntry entry = thread.cached(hash);
@@ -639,6 +651,7 @@ public final class UnsnarlHooks {
         return entry;
     }
 
+    @Hidden
     static void tellClass(UnsnarlThread thread, long id, Object object) {
         long type = entry(thread, object.getClass()).id;
         long place = thread.reserve(24);

@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.util.concurrent.atomic.AtomicLong;
+import jdk.internal.vm.annotation.Hidden;
 
 /**
  * Ids of objects: 48 bits, unique in a run, never an identity hash. Instances of watched classes keep
@@ -24,27 +25,32 @@ final class UnsnarlIdentity {
     private int size;
     private long given;
 
+    @Hidden
     private UnsnarlIdentity(int stripe) {
         this.stripe = stripe;
     }
 
     /** Makes sure that nothing has to be loaded later. */
+    @Hidden
     static void prepare() {
         Object object = new Object();
         findOrAdd(object, System.identityHashCode(object));
     }
 
     /** Reserves so many ids for objects that keep them, and returns the end of the row. */
+    @Hidden
     static long reserve(long count) {
         return KEPT.addAndGet(count);
     }
 
     /** The id with a number of a reserved row. */
+    @Hidden
     static long kept(long number) {
         return number << 1 | 1;
     }
 
     /** The entry of an object, if it has one. */
+    @Hidden
     static UnsnarlEntry find(Object object, int hash) {
         UnsnarlIdentity stripe = ALL[hash & STRIPES - 1];
         synchronized (stripe) {
@@ -53,6 +59,7 @@ final class UnsnarlIdentity {
     }
 
     /** The entry of an object. */
+    @Hidden
     static UnsnarlEntry findOrAdd(Object object, int hash) {
         UnsnarlIdentity stripe = ALL[hash & STRIPES - 1];
         synchronized (stripe) {
@@ -61,6 +68,7 @@ final class UnsnarlIdentity {
         }
     }
 
+    @Hidden
     private UnsnarlEntry get(Object object, int hash) {
         for (UnsnarlEntry entry = buckets[bucket(hash)]; entry != null; entry = entry.next) {
             if (entry.hash == hash && entry.refersTo(object)) {
@@ -70,6 +78,7 @@ final class UnsnarlIdentity {
         return null;
     }
 
+    @Hidden
     private UnsnarlEntry add(Object object, int hash) {
         if (size >= buckets.length) {
             rehash();
@@ -82,6 +91,7 @@ final class UnsnarlIdentity {
         return entry;
     }
 
+    @Hidden
     private void rehash() {
         int living = 0;
         for (UnsnarlEntry first : buckets) {
@@ -108,6 +118,7 @@ final class UnsnarlIdentity {
         }
     }
 
+    @Hidden
     private int bucket(int hash) {
         return (hash >>> 6) & buckets.length - 1;
     }

@@ -1,5 +1,7 @@
 package java.lang;
 
+import jdk.internal.vm.annotation.Hidden;
+
 /** Which methods are modelled in a class, by their numbers; an array in an array, so that it can grow. */
 final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final UnsnarlModelled CLASSES = new UnsnarlModelled();
@@ -9,10 +11,12 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
     private UnsnarlModelled() {}
 
     @Override
+    @Hidden
     protected byte[][] computeValue(Class<?> type) {
         return new byte[1][0];
     }
 
+    @Hidden
     static boolean in(Class<?> type, int method) {
         byte[][] known = CLASSES.get(type);
         byte[] answers = known[0];
@@ -21,6 +25,7 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
     }
 
     /** Two threads that ask at the same time may forget an answer, and ask again. */
+    @Hidden
     private static boolean ask(byte[][] known, Class<?> type, int method) {
         boolean modelled = UnsnarlNative.models(method, type.getName());
         byte[] before = known[0];

@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.Hidden;
 
 /** What the agent does for the runtime. */
 final class UnsnarlNative {
@@ -14,40 +15,50 @@ final class UnsnarlNative {
     private UnsnarlNative() {}
 
     /** The address of the first event in a new chunk of a thread; 0 if there is no room. */
+    @Hidden
     static native long chunk(long thread, long sequence, int size);
 
     /** How many bytes for events a chunk has, which may be more or fewer than were asked for. */
+    @Hidden
     static int room(long chunk) {
         return Unsafe.getUnsafe().getInt(chunk - CHUNK_HEADER + 4) - CHUNK_HEADER;
     }
 
     /** The command that starts a JVM with the agent, with zeros between its parts; null for any other. */
+    @Hidden
     static native String command(String command);
 
     /** Writes the name of a thing to the session. */
+    @Hidden
     static native void describe(int what, long id, String name);
 
     /** Whether calls of a method, by its number, are recorded on objects of a class. */
+    @Hidden
     static native boolean models(int method, String type);
 
     /** The bytes of a hidden class with probes; null if it stays as it is. */
+    @Hidden
     static native byte[] hidden(byte[] bytes);
 
     /** Which elements of arrays are recorded: the first index in the lower half, the one behind the last above. */
     static native long elements();
 
     /** Whether what is redundant is left out. */
+    @Hidden
     static native boolean filters();
 
     /**
      * A cell of {@link UnsnarlSites} without the offset, for one site or for so many behind the number of a probe; 0
      * if the field is of a class that is not there yet.
      */
+    @Hidden
     static native long site(int site, int count);
 
     /** The class that declares the field that is accessed at a site whose cell is known. */
+    @Hidden
     static native String declaringClass(int site);
 
     /** Whether a class has a field for ids that is safe to use. */
+    @Hidden
     static native boolean hasId(String className);
 }

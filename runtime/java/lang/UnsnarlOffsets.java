@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.Hidden;
 
 /**
  * The offset of the id in the instances of a class, 0 if they keep none. The topmost field counts. Objects of which it
@@ -12,6 +13,7 @@ final class UnsnarlOffsets extends ClassValue<Long> {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
     @Override
+    @Hidden
     protected Long computeValue(Class<?> type) {
         Class<?> above = type.getSuperclass();
         long inherited = above == null ? 0 : get(above);

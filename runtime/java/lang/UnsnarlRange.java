@@ -2,6 +2,7 @@ package java.lang;
 
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.ForceInline;
+import jdk.internal.vm.annotation.Hidden;
 
 /**
  * The elements of an array that a thread accesses at one place in the code, one after the other, with the
@@ -26,6 +27,7 @@ final class UnsnarlRange {
     private int next = NONE;
     private boolean ended = true;
 
+    @Hidden
     void begin(UnsnarlEntry array, int index, int site, long place) {
         this.array = array;
         this.site = site;
@@ -36,6 +38,7 @@ final class UnsnarlRange {
         ended = false;
     }
 
+    @Hidden
     void end() {
         distance = 0;
         next = NONE;
@@ -44,6 +47,7 @@ final class UnsnarlRange {
 
     /** Takes an access in, if it is the one that comes next. */
     @ForceInline
+    @Hidden
     boolean goesOn(Object array, int index, int site) {
         if (index != next || this.site != site || !this.array.refersTo(array)) {
             return false;
@@ -55,6 +59,7 @@ final class UnsnarlRange {
     }
 
     /** Takes the second access in, if it is near enough. */
+    @Hidden
     boolean goesOnSecond(UnsnarlEntry array, int index, int site) {
         int step = index - first;
         if (ended || distance != 0 || this.array != array || this.site != site || step == 0 || step != (short) step) {
@@ -67,6 +72,7 @@ final class UnsnarlRange {
     }
 
     /** Whether an access is in it already. */
+    @Hidden
     boolean contains(UnsnarlEntry array, int index, int site) {
         if (distance == 0 || this.array != array || this.site != site) {
             return false;
@@ -75,6 +81,7 @@ final class UnsnarlRange {
         return steps >= 0 && steps <= UNSAFE.getLong(place) >>> 48 && first + steps * distance == index;
     }
 
+    @Hidden
     UnsnarlEntry array() {
         return array;
     }

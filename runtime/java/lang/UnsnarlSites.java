@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.vm.annotation.Stable;
+import jdk.internal.vm.annotation.Hidden;
 
 /**
  * What is known of the places in the code that access fields: found out when a place is reached for the
@@ -33,6 +34,7 @@ final class UnsnarlSites {
 
     private UnsnarlSites() {}
 
+    @Hidden
     static long cell(int site) {
         long[] page = site >>> PAGE_BITS < PAGES ? CELLS[site >>> PAGE_BITS] : null;
         return page == null ? 0 : page[site & (1 << PAGE_BITS) - 1];
@@ -42,11 +44,13 @@ final class UnsnarlSites {
      * The cell of an access to so many fields of an object, or to a static field if there is none; 0 if it cannot be
      * known yet.
      */
+    @Hidden
     static long resolved(int site, int count, Object object) {
         long cell = cell(site);
         return cell != 0 ? cell : resolve(site, count, object);
     }
 
+    @Hidden
     private static long resolve(int site, int count, Object object) {
         long cell = UnsnarlNative.site(site, count);
         if (cell == 0) {
@@ -68,6 +72,7 @@ final class UnsnarlSites {
     }
 
     /** The offset that all instances of the named class have, which is {@code type} or one above it. */
+    @Hidden
     private static long offsetBelow(String name, Class<?> type) {
         for (Class<?> each = type; each != null; each = each.getSuperclass()) {
             if (each.getName().equals(name)) {
@@ -77,18 +82,22 @@ final class UnsnarlSites {
         return 0;
     }
 
+    @Hidden
     static long offset(Class<?> type) {
         return OFFSETS.get(type);
     }
 
+    @Hidden
     static long offset(long cell) {
         return cell >>> OFFSET;
     }
 
+    @Hidden
     static int group(long cell) {
         return (int) (cell >>> GROUP) & 0xFFFF;
     }
 
+    @Hidden
     static long bits(long cell) {
         return cell >>> BITS & 0xFFFFFF;
     }

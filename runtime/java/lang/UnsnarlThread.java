@@ -4,6 +4,7 @@ import java.util.Arrays;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
+import jdk.internal.vm.annotation.Hidden;
 
 /**
  * What the runtime keeps for a thread. Only the thread itself changes it.
@@ -58,6 +59,8 @@ final class UnsnarlThread {
     private long[] told;
     /** The last place that may run other methods; 0 if a method was left since. Only where stacks are wanted. */
     int caller;
+    /** How many classes had been initialized when the thread last looked. */
+    int initializations;
     private boolean off;
 
     /** Pairs of a key and the epoch with bits of accesses. */
@@ -80,6 +83,7 @@ final class UnsnarlThread {
     private long[] pendingObjects;
     private int pending;
 
+    @Hidden
     private static long findFirst(long[] array) {
         long place = 8;
         while (UNSAFE.getLong(array, place) != array[0]) {
@@ -88,18 +92,21 @@ final class UnsnarlThread {
         return place;
     }
 
+    @Hidden
     UnsnarlThread(Thread thread, long id) {
         this.thread = thread;
         this.id = id;
     }
 
     /** Room for an event of so many bytes; 0 if there is none left, then nothing is reported any more. */
+    @Hidden
     long reserve(int bytes) {
         long place = position;
         return place + bytes <= limit ? place : refill(bytes);
     }
 
     @DontInline
+    @Hidden
     private long refill(int bytes) {
         if (off) {
             return 0;
@@ -127,6 +134,7 @@ final class UnsnarlThread {
     }
 
     /** Says that nothing more goes into the chunk, so that it can be used again. */
+    @Hidden
     void leaveChunk() {
         if (position < limit) {
             UNSAFE.putLongRelease(null, position, END_OF_CHUNK);
@@ -147,12 +155,14 @@ final class UnsnarlThread {
     }
 
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */
+    @Hidden
     void finish(long place, int bytes, int kind, int site) {
         UNSAFE.putLongRelease(null, place, (long) site << 8 | kind);
         position = place + bytes;
     }
 
     /** Called whenever the thread releases something: other threads may see what it has done. */
+    @Hidden
     void nextEpoch() {
         epoch += 1L << EPOCH;
         if (epoch == 0) {
@@ -166,6 +176,7 @@ final class UnsnarlThread {
      * lies within {@code tagMask}, below the epoch and above the bits.
      */
     @ForceInline
+    @Hidden
     boolean has(long key, long tag, long tagMask, long bits) {
         long[] filter = this.filter;
         long place = place(key);
@@ -175,6 +186,7 @@ final class UnsnarlThread {
     }
 
     /** Sets bits of a key. */
+    @Hidden
     void set(long key, long tag, long tagMask, long bits) {
         if (pushedOut > filterMask / 8 && filterMask < LARGEST_FILTER - 1) {
             int entries = Math.max(SMALLEST_FILTER, 4 * (filterMask + 1));
@@ -197,11 +209,13 @@ final class UnsnarlThread {
     }
 
     @ForceInline
+    @Hidden
     private long place(long key) {
         return LONGS + ((key * 0x9E3779B97F4A7C15L >>> 40 & filterMask) << 4);
     }
 
     /** An id for an object that keeps it itself. */
+    @Hidden
     long newId() {
         if (nextId == lastId) {
             lastId = UnsnarlIdentity.reserve(IDS);
@@ -210,10 +224,12 @@ final class UnsnarlThread {
         return UnsnarlIdentity.kept(nextId++);
     }
 
+    @Hidden
     UnsnarlEntry cached(int hash) {
         return cache == null ? null : cache[hash & CACHE - 1];
     }
 
+    @Hidden
     void cache(int hash, UnsnarlEntry entry) {
         if (cache == null) {
             cache = new UnsnarlEntry[CACHE];
@@ -222,11 +238,13 @@ final class UnsnarlThread {
     }
 
     /** What was last accessed at a site in an array, or at another site. */
+    @Hidden
     UnsnarlRange range(int site) {
         return ranges[site & RANGES - 1];
     }
 
     /** The access of an event that was just written is the first of a range. */
+    @Hidden
     void beginRange(UnsnarlEntry array, int index, int site, long place) {
         if (ranges == NO_RANGES) {
             ranges = NO_RANGES.clone();
@@ -240,6 +258,7 @@ final class UnsnarlThread {
     }
 
     /** Called whenever the thread synchronizes: what it does from now on comes behind that. */
+    @Hidden
     void endRanges() {
         while (growing != 0) {
             ranges[Long.numberOfTrailingZeros(growing)].end();
@@ -247,6 +266,7 @@ final class UnsnarlThread {
         }
     }
 
+    @Hidden
     void push(int site, long object) {
         if (pendingSites == null) {
             pendingSites = new int[4];
@@ -261,6 +281,7 @@ final class UnsnarlThread {
     }
 
     /** The object of the last read that began at the site. Those above it have failed. */
+    @Hidden
     long pop(int site) {
         while (pending > 0) {
             pending--;

@@ -49,6 +49,27 @@ impl Program {
         self.watched_with(jdk, "", options)
     }
 
+    /// The same with the agent behind the options.
+    pub(crate) fn watched_behind(&self, jdk: &Jdk, options: &[&str]) -> Command {
+        let mut java = jdk.command("java");
+        java.args(options).args(self.watched(jdk, &[]).get_args());
+        java
+    }
+
+    /// Makes a jar with a class of the program as its Java agent.
+    pub(crate) fn agent_jar(&self, jdk: &Jdk, class: &str) -> PathBuf {
+        let manifest = self.folder.path().join("manifest");
+        let allowed = "Can-Retransform-Classes: true\nCan-Redefine-Classes: true\n";
+        std::fs::write(&manifest, format!("Premain-Class: {class}\n{allowed}")).unwrap();
+        let jar = self.folder.path().join("agent.jar");
+        let mut command = jdk.command("jar");
+        command.arg("cfm").arg(&jar).arg(&manifest);
+        unsnarl_testing::run(
+            command.arg("-C").arg(self.folder.path()).arg(format!("{class}.class")),
+        );
+        jar
+    }
+
     pub(crate) fn watched_with(&self, jdk: &Jdk, agent_options: &str, options: &[&str]) -> Command {
         let mut java = jdk.command("java");
         let session = self.session();

@@ -28,14 +28,6 @@ public class UnsnarlHooks {
     public static void threadStarts(Thread thread) {}
     public static void threadEnds(Thread thread) {}
     public static void threadJoined(Thread thread) {}
-    public static void waitOn(Object object, int site) throws InterruptedException {
-        object.wait();
-    }
-    public static void waitOn(Object object, long millis, int site) throws InterruptedException {
-        object.wait(millis);
-    }
-    public static void waitOn(Object object, long millis, int nanos, int site)
-            throws InterruptedException {
-        object.wait(millis, nanos);
-    }
+    public static void waits(Object object, int site) {}
+    public static void wakes(Object object, int site) {}
 }

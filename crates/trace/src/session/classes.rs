@@ -200,7 +200,7 @@ impl ClassTable {
         self.ancestors(class).0.contains(&above)
     }
 
-    fn superclasses<'t>(&'t self, class: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
+    pub(super) fn superclasses<'t>(&'t self, class: &'t [u8]) -> impl Iterator<Item = &'t [u8]> {
         let above = |class: &&'t [u8]| {
             let found = self.classes.get(*class)?;
             Some(&found.superclass[..]).filter(|superclass| !superclass.is_empty())

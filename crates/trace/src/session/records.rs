@@ -24,6 +24,8 @@ pub struct SiteRecord {
     pub method: Vec<u8>,
     /// The descriptor of the method.
     pub descriptor: Vec<u8>,
+    /// Whether the method is static.
+    pub is_static: bool,
     /// The source file; empty if the class does not tell.
     pub file: Vec<u8>,
     /// The line in it.
@@ -149,16 +151,20 @@ impl Dispatch {
     }
 }
 
+/// In front of the descriptor of a static method.
+const STATIC: &[u8] = b"static ";
+
 impl SiteRecord {
     /// Appends its line.
     pub fn write(&self, out: &mut Vec<u8>) {
         let number = self.number.to_string();
+        let descriptor = [if self.is_static { STATIC } else { b"" }, &self.descriptor].concat();
         let source_line = self.line.map(|line| line.to_string()).unwrap_or_default();
         let mut fields: Vec<&[u8]> = vec![
             number.as_bytes(),
             &self.class,
             &self.method,
-            &self.descriptor,
+            &descriptor,
             &self.file,
             source_line.as_bytes(),
         ];
@@ -207,7 +213,10 @@ impl SiteRecord {
             _ => return None,
         };
         let line = if source_line.is_empty() { None } else { Some(number_in(&source_line)?) };
-        Some(Self { number: number_in(&number)?, class, method, descriptor, file, line, operation })
+        let number = number_in(&number)?;
+        let is_static = descriptor.starts_with(STATIC);
+        let descriptor = descriptor.strip_prefix(STATIC).unwrap_or(&descriptor).to_vec();
+        Some(Self { number, class, method, descriptor, is_static, file, line, operation })
     }
 }
 
@@ -342,7 +351,9 @@ mod tests {
             (number, line, operation) in (any::<u32>(), any::<Option<u16>>(), operation()),
             (class, method, descriptor, file) in (bytes(), bytes(), bytes(), bytes()),
         ) {
-            let site = SiteRecord { number, class, method, descriptor, file, line, operation };
+            let is_static = number % 2 == 0;
+            let site =
+                SiteRecord { number, class, method, descriptor, is_static, file, line, operation };
             let mut out = Vec::new();
             site.write(&mut out);
             prop_assert_eq!(SiteRecord::parse(&out[..out.len() - 1]), Some(site));

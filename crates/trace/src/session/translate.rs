@@ -10,7 +10,7 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::{EntityId, PrimaryMap};
+use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
@@ -64,6 +64,8 @@ pub(super) struct Translator {
     sites: FxHashMap<u32, SiteId>,
     /// Classes whose initializer has ended, by their names.
     initialized: FxHashMap<NameId, ChannelId>,
+    /// The classes that are initialized when the code of a site runs.
+    initialized_at: SecondaryMap<SiteId, Vec<NameId>>,
     /// Who has seen the end of which initializer.
     seen: FxHashSet<(ThreadId, NameId)>,
     models: Arc<Models>,
@@ -102,6 +104,7 @@ impl Translator {
             methods: FxHashMap::default(),
             sites: FxHashMap::default(),
             initialized: FxHashMap::default(),
+            initialized_at: SecondaryMap::default(),
             seen: FxHashSet::default(),
         }
     }
@@ -136,6 +139,14 @@ impl Translator {
         let is_end = matches!(event.kind, Kind::CallEnds | Kind::CallFails);
         let site = self.site(if is_end { 0 } else { event.site });
         let mut emit = Emit { thread, site, out, problems };
+        let Self { initialized, initialized_at, seen, .. } = self;
+        for class in &initialized_at[site] {
+            if let Some(&channel) = initialized.get(class)
+                && seen.insert((thread, *class))
+            {
+                emit.push(Operation::Receive(channel));
+            }
+        }
         let [first, second] = event.words;
         if event.kind != Kind::MethodEnters {
             self.leave_what_was_left(number, site, &mut emit);
@@ -419,7 +430,13 @@ impl Translator {
             })
         });
         let line = site.and_then(|site| site.line).map(u32::from);
-        *entry.insert(known.push(Site { method, line }))
+        let id = *entry.insert(known.push(Site { method, line }));
+        // A static method or a constructor runs only when its class and those above it are initialized.
+        if let Some(site) = site.filter(|site| site.is_static || site.method == b"<init>") {
+            let above = descriptions.classes.superclasses(&site.class);
+            self.initialized_at[id] = above.map(|class| names.intern(&binary(class))).collect();
+        }
+        id
     }
 }
 

@@ -1,0 +1,58 @@
+//! The probes around a call of `Object.wait`, which is final: whatever class the code names, the method is that one.
+//!
+//! The call stays what it is, so that its exceptions and the stack of a waiting thread are those of the program.
+
+use unsnarl_classfile::Opcode::*;
+use unsnarl_classfile::edit::{CodeEditor, CodeError, NodeId, PoolEditor};
+
+use crate::call_probe::{catch, invoke};
+use crate::hooks;
+use crate::site::SiteNumber;
+
+/// Whether a method with this name and descriptor is `Object.wait`.
+pub(crate) fn is_wait(name: &[u8], descriptor: &[u8]) -> bool {
+    name == b"wait" && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V")
+}
+
+/// Puts the probes around the call, which `node` is: in front of it the monitor is given up, behind it and when
+/// it fails the thread has it again. Returns whether a failure is seen. The variables from `first_local` on are free.
+pub(crate) fn insert(
+    code: &mut CodeEditor,
+    pool: &mut PoolEditor<'_>,
+    node: NodeId,
+    descriptor: &[u8],
+    site: SiteNumber,
+    first_local: u16,
+) -> Result<bool, CodeError> {
+    let Some(behind) = first_local.checked_add(4) else { return Ok(false) };
+    let (object, millis, nanos) = (first_local, first_local + 1, first_local + 3);
+    code.max_locals = code.max_locals.max(behind);
+    let (has_millis, has_nanos) = (descriptor != b"()V", descriptor == b"(JI)V");
+    let site = site.0.cast_signed();
+
+    let mut before = code.before(node, pool);
+    if has_nanos {
+        before.local(IStore, nanos);
+    }
+    if has_millis {
+        before.local(LStore, millis);
+    }
+    before.plain(Dup).plain(Dup).local(AStore, object).int(site)?;
+    invoke(&mut before, hooks::WAITS)?;
+    if has_millis {
+        before.local(LLoad, millis);
+    }
+    if has_nanos {
+        before.local(ILoad, nanos);
+    }
+    // Code that ends with a call is refused by the verifier anyway.
+    let Some(next) = code.next(node) else { return Ok(true) };
+    let mut after = code.before(next, pool);
+    after.local(ALoad, object).int(site)?;
+    invoke(&mut after, hooks::WAKES)?;
+    after.plain(AConstNull).local(AStore, object);
+    catch(code, pool, node, |handler| {
+        handler.local(ALoad, object).int(site)?;
+        invoke(handler, hooks::WAKES)
+    })
+}
