@@ -19,6 +19,10 @@ use crate::plan::is_of_the_jdk;
 use crate::rewrite::declared_volatility;
 use crate::site::{FieldName, Operation, SiteNumber, Volatility};
 
+/// How javac compiles the checks for null that the language asks for, such as that of an inner class for the object
+/// around it.
+const NULL_CHECK: (&[u8], &[u8]) = (b"java/util/Objects", b"requireNonNull");
+
 /// What is known of a method before its probes for references are put in.
 #[derive(Default)]
 pub(super) struct References {
@@ -217,6 +221,9 @@ impl MethodRewriter<'_, '_> {
         let Some(member) = pool.member(method).filter(|it| is_of_the_jdk(it.class)) else {
             return Ok(());
         };
+        if (member.class, member.name) == NULL_CHECK {
+            return Ok(());
+        }
         let descriptor = member.descriptor.to_vec();
         let Some(descriptor) = MethodDescriptor::parse(&descriptor) else { return Ok(()) };
         if !descriptor.parameters().any(FieldType::is_reference) {
