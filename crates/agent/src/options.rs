@@ -33,7 +33,7 @@ pub(crate) enum OptionsError {
     )]
     Unknown(String),
     #[error(
-        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods and contents"
+        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods, allocations, references and contents"
     )]
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
@@ -95,6 +95,8 @@ fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
             "arrays" => events.arrays = true,
             "synchronization" => events.synchronization = true,
             "methods" => events.methods = true,
+            "allocations" => events.allocations = true,
+            "references" => events.references = true,
             "contents" => contents = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }

@@ -352,6 +352,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         Operation::Task => SiteOperation::Task,
         Operation::Method => SiteOperation::Method,
         Operation::Caller => SiteOperation::Caller,
+        Operation::Allocation => SiteOperation::Allocation,
     };
     SiteRecord {
         number: site.number.0,

@@ -240,7 +240,9 @@ impl Clocks {
             | Operation::Enter(_)
             | Operation::Exit(_)
             | Operation::TransactionBegin
-            | Operation::TransactionEnd => {}
+            | Operation::TransactionEnd
+            | Operation::Allocate(_)
+            | Operation::Store(_) => {}
         }
     }
 

@@ -106,6 +106,8 @@ pub enum EventKind {
     Channel,
     /// Entering and leaving methods.
     Method,
+    /// Where objects are made, and references to them stored.
+    Reference,
     /// Begins and ends of transactions.
     Transaction,
 }
@@ -116,6 +118,8 @@ pub enum Filter {
     /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
     /// release between them.
     Epoch,
+    /// Accesses to objects that no other thread can know yet; see [`Escape`](crate::Escape).
+    Escape,
 }
 
 /// The kind of an operation.
@@ -134,6 +138,7 @@ pub fn kind_of(operation: Operation) -> EventKind {
         Operation::Start | Operation::End => EventKind::Lifetime,
         Operation::Send(_) | Operation::Receive(_) => EventKind::Channel,
         Operation::Enter(_) | Operation::Exit(_) => EventKind::Method,
+        Operation::Allocate(_) | Operation::Store(_) => EventKind::Reference,
         Operation::TransactionBegin | Operation::TransactionEnd => EventKind::Transaction,
     }
 }

@@ -5,9 +5,11 @@ mod calls;
 mod clocks;
 mod describe;
 mod detector;
+mod escape;
 mod happens_before;
 mod locksets;
 mod vector_clock;
 
 pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
 pub use detector::{RacingEvent, kind_of};
+pub use escape::Escape;

@@ -250,7 +250,7 @@ fn operand_hook(parameter: FieldType<'_>, what: OperandKind) -> Hook {
     }
 }
 
-fn load_of(parameter: FieldType<'_>) -> Opcode {
+pub(crate) fn load_of(parameter: FieldType<'_>) -> Opcode {
     match parameter.descriptor() {
         b"J" => LLoad,
         b"F" => FLoad,
@@ -260,7 +260,7 @@ fn load_of(parameter: FieldType<'_>) -> Opcode {
     }
 }
 
-fn store_of(parameter: FieldType<'_>) -> Opcode {
+pub(crate) fn store_of(parameter: FieldType<'_>) -> Opcode {
     match parameter.descriptor() {
         b"J" => LStore,
         b"F" => FStore,

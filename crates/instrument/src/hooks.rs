@@ -58,6 +58,11 @@ pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
 pub(crate) const METHOD_ENTERS: Hook = hook("methodEnters", "(I)V");
 pub(crate) const METHOD_EXITS: Hook = hook("methodExits", "(I)V");
 pub(crate) const CALLER: Hook = hook("calls", "(I)V");
+/// Behind what makes an object, with `this` or null.
+pub(crate) const ALLOCATED: Hook = hook("allocated", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
+/// Before a reference is stored: into an object or array, or where everybody may see it.
+pub(crate) const STORED: Hook = hook("stored", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
+pub(crate) const PUBLISHED: Hook = hook("published", "(Ljava/lang/Object;I)V");
 /// In `java.lang.Thread`.
 pub(crate) const THREAD_STARTS: Hook = hook("threadStarts", "(Ljava/lang/Thread;)V");
 pub(crate) const THREAD_ENDS: Hook = hook("threadEnds", "(Ljava/lang/Thread;)V");

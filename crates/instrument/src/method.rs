@@ -2,6 +2,7 @@
 
 mod around;
 mod field;
+mod references;
 
 use std::collections::HashMap;
 
@@ -12,6 +13,7 @@ use unsnarl_classfile::read::{ClassFile, Member};
 use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, ReadError, VerificationType, flags};
 
 use self::field::field_name;
+use self::references::References;
 use crate::call_probe::CallProbe;
 use crate::hooks::{self, Hook};
 use crate::identity::may_clone;
@@ -88,14 +90,28 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
         // Nobody has written a synthetic class: the JVM leaves lambda classes out of stack traces as well.
         let has_methods = self.events.methods && self.class.access & flags::SYNTHETIC == 0;
+        let has_references = self.events.allocations || self.events.references;
+        let mut references = match has_references {
+            true => self.find_references(&instructions, pool),
+            false => References::default(),
+        };
         for &(node, line) in &instructions {
-            if super_call == Some(node) {
+            let initializes_this = super_call == Some(node);
+            if initializes_this {
                 super_call = None;
             }
             let Some(instruction) = self.code.instruction(node).cloned() else { continue };
             if has_methods && self.may_run_others(&instruction, pool) {
                 let site = self.site(line, Operation::Caller);
                 Probe::before(&mut self.code, pool, node).call(hooks::CALLER, site)?;
+            }
+            if has_references {
+                let place = (node, line);
+                let uninitialized = super_call.is_some();
+                self.references(place, &instruction, uninitialized, &mut references, pool)?;
+                if initializes_this {
+                    self.this_is_initialized(place, &references, pool)?;
+                }
             }
             if self.redundancy.unprobed.contains(&node) {
                 continue;

@@ -28,12 +28,22 @@ pub struct Events {
     pub synchronization: bool,
     /// Entering and leaving methods, and from which lines they are called.
     pub methods: bool,
+    /// Where objects are made.
+    pub allocations: bool,
+    /// Where references are stored, or passed to code of the JDK.
+    pub references: bool,
 }
 
 impl Events {
     /// Nothing.
-    pub const NONE: Self =
-        Self { fields: false, arrays: false, synchronization: false, methods: false };
+    pub const NONE: Self = Self {
+        fields: false,
+        arrays: false,
+        synchronization: false,
+        methods: false,
+        allocations: false,
+        references: false,
+    };
     /// No accesses but those that order threads.
     pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::NONE };
     /// All accesses and all that orders them.

@@ -64,6 +64,8 @@ pub enum Operation {
     Method,
     /// Something that may run other methods: a call, or what may initialize a class.
     Caller,
+    /// An object is made.
+    Allocation,
 }
 
 /// A field as the code names it. The class that declares it may be one above.

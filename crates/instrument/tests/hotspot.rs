@@ -95,7 +95,12 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
         // Every other class has all probes, the others those that are not redundant.
         let mut plan = Plan::default();
         plan.filters = if counts.classes % 2 == 0 { Filters::NONE } else { Filters::ALL };
-        plan.events = Events { methods: counts.classes % 3 == 0, ..Events::ALL };
+        plan.events = Events {
+            methods: counts.classes % 3 == 0,
+            allocations: counts.classes % 3 == 1,
+            references: counts.classes % 3 == 1,
+            ..Events::ALL
+        };
         let rewritten = rewrite(&bytes, &plan, &numbers, &surroundings, false)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         counts.classes += 1;

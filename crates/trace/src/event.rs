@@ -21,6 +21,8 @@ entity_id! {
     pub struct FieldId("field");
     /// An object of the traced program.
     pub struct ObjectId("object");
+    /// A reference that was stored.
+    pub struct StoreId("store");
     /// A name. Names are bytes until they are shown.
     pub struct NameId("name");
 }
@@ -78,6 +80,11 @@ pub enum Operation {
     Enter(MethodId),
     /// A method is left, also by an exception.
     Exit(MethodId),
+    /// Has made an object, which nobody else knows. It may be told when the construction begins, and once more
+    /// behind it, at the place of the `new`. [`Tables::makers`](crate::Tables::makers) tells on whose behalf.
+    Allocate(ObjectId),
+    /// Is about to store a reference.
+    Store(StoreId),
     /// A block begins that is meant to be atomic (`begin` in STD).
     TransactionBegin,
     /// The block ends (`end` in STD).

@@ -15,9 +15,11 @@ pub mod std_text;
 mod tables;
 
 pub use event::{
-    ChannelId, Event, FieldId, LockId, MethodId, NameId, ObjectId, Operation, SiteId, ThreadId,
-    VariableId,
+    ChannelId, Event, FieldId, LockId, MethodId, NameId, ObjectId, Operation, SiteId, StoreId,
+    ThreadId, VariableId,
 };
 pub use open::open;
 pub use source::{Problem, Problems, Source, TraceError};
-pub use tables::{Channel, Field, Lock, Method, Object, Site, Sites, Tables, Thread, Variable};
+pub use tables::{
+    Channel, Container, Field, Lock, Method, Object, Site, Sites, Store, Tables, Thread, Variable,
+};

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use unsnarl_entity::{Interner, PrimaryMap};
+use unsnarl_entity::{Interner, PrimaryMap, SecondaryMap, UniqueMap};
 
-use crate::{ChannelId, FieldId, LockId, MethodId, NameId, ObjectId, SiteId, ThreadId, VariableId};
+use crate::{
+    ChannelId, FieldId, LockId, MethodId, NameId, ObjectId, SiteId, StoreId, ThreadId, VariableId,
+};
 
 /// The things that a trace is about. They grow while the trace is read: an event never comes before
 /// the entries for its ids.
@@ -26,6 +28,12 @@ pub struct Tables {
     pub fields: PrimaryMap<FieldId, Field>,
     /// The objects.
     pub objects: PrimaryMap<ObjectId, Object>,
+    /// The references that were stored.
+    pub stores: UniqueMap<StoreId, Store>,
+    /// The `this` of the method that has made an object, if it was seen and is not static.
+    pub makers: SecondaryMap<ObjectId, Option<ObjectId>>,
+    /// The objects that threads are, as far as they are known.
+    pub thread_objects: SecondaryMap<ThreadId, Option<ObjectId>>,
     /// The places in the code.
     pub sites: Sites,
 }
@@ -107,6 +115,28 @@ pub struct Object {
     pub class: NameId,
     /// What tells it from all other objects of the run.
     pub number: u64,
+}
+
+/// A reference to an object, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// Where it is stored.
+    pub into: Container,
+    /// What it refers to.
+    pub value: ObjectId,
+}
+
+/// Where a reference can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Container {
+    /// In a field of an object.
+    Field(ObjectId, FieldId),
+    /// In an element of an array.
+    Element(ObjectId),
+    /// In a static field.
+    Static(FieldId),
+    /// In code that is not watched, which may do with it what it likes.
+    Unknown,
 }
 
 /// The places in the code.

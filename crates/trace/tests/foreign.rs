@@ -301,7 +301,9 @@ fn original(event: &Event, tables: &Tables) -> Event {
         same @ (Operation::Start
         | Operation::End
         | Operation::TransactionBegin
-        | Operation::TransactionEnd) => same,
+        | Operation::TransactionEnd
+        | Operation::Allocate(_)
+        | Operation::Store(_)) => same,
     };
     Event { thread: thread(event.thread), site: event.site, operation }
 }

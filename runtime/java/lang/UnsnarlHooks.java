@@ -48,6 +48,8 @@ public final class UnsnarlHooks {
     static final int CALL_FAILS = 36;
     private static final int METHOD_ENTERS = 60;
     private static final int METHOD_EXITS = 61;
+    private static final int ALLOCATED = 62;
+    private static final int STORED = 63;
 
     private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -328,9 +330,45 @@ public final class UnsnarlHooks {
         current().caller = site;
     }
 
-    /** Called in Thread when it is about to start. */
+    @Hidden
+    public static void allocated(Object object, Object by, int site) {
+        UnsnarlThread thread = current();
+        pair(thread, ALLOCATED, site, identify(thread, object), by == null ? 0 : identify(thread, by));
+    }
+
+    @Hidden
+    public static void stored(Object container, Object value, int site) {
+        if (container != null && value != null) {
+            UnsnarlThread thread = current();
+            pair(thread, STORED, site, identify(thread, container), identify(thread, value));
+        }
+    }
+
+    /** A reference goes where everybody may see it. */
+    @Hidden
+    public static void published(Object value, int site) {
+        if (value != null) {
+            UnsnarlThread thread = current();
+            pair(thread, STORED, site, 0, identify(thread, value));
+        }
+    }
+
+    private static void pair(UnsnarlThread thread, int kind, int site, long first, long second) {
+        long place = thread.reserve(24);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, first);
+            UNSAFE.putLong(place + 16, second);
+            thread.finish(place, 24, kind, site);
+        }
+    }
+
+    /** Called in Thread when it is about to start. That an object is this thread matters if it was told before. */
     @Hidden
     public static void threadStarts(Thread thread) {
+        long object = known(thread);
+        if (object != 0) {
+            pair(current(), THREAD_OBJECT, 0, object, state(thread).id);
+        }
         release(current(), THREAD_START, 0, state(thread).id);
     }
 
@@ -653,12 +691,6 @@ public final class UnsnarlHooks {
 
     @Hidden
     static void tellClass(UnsnarlThread thread, long id, Object object) {
-        long type = entry(thread, object.getClass()).id;
-        long place = thread.reserve(24);
-        if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
-            UNSAFE.putLong(place + 16, type);
-            thread.finish(place, 24, OBJECT, 0);
-        }
+        pair(thread, OBJECT, 0, id, entry(thread, object.getClass()).id);
     }
 }

@@ -24,6 +24,9 @@ public class UnsnarlHooks {
     public static void methodEnters(int site) {}
     public static void methodExits(int site) {}
     public static void calls(int site) {}
+    public static void allocated(Object object, Object by, int site) {}
+    public static void stored(Object container, Object value, int site) {}
+    public static void published(Object value, int site) {}
     public static void classInitialized(int site) {}
     public static void threadStarts(Thread thread) {}
     public static void threadEnds(Thread thread) {}

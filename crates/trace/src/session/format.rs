@@ -83,6 +83,8 @@ pub enum Kind {
     CallFails,
     MethodEnters = 60,
     MethodExits,
+    Allocated,
+    Stored,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
@@ -95,7 +97,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 30] = [
+    pub(super) const ALL: [Self; 32] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -126,6 +128,8 @@ impl Kind {
         Self::CallFails,
         Self::MethodEnters,
         Self::MethodExits,
+        Self::Allocated,
+        Self::Stored,
     ];
 
     /// The kind with this number.
@@ -180,7 +184,9 @@ impl Kind {
             | Self::TaskBegins
             | Self::TaskEnds
             | Self::ThreadObject
-            | Self::CallFails => 2,
+            | Self::CallFails
+            | Self::Allocated
+            | Self::Stored => 2,
         }
     }
 
@@ -200,6 +206,8 @@ impl Kind {
                 | Self::ThreadObject
                 | Self::MethodEnters
                 | Self::MethodExits
+                | Self::Allocated
+                | Self::Stored
         )
     }
 }

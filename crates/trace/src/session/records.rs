@@ -71,6 +71,8 @@ pub enum SiteOperation {
     Method,
     /// Something that may run other methods.
     Caller,
+    /// An object is made.
+    Allocation,
 }
 
 /// How the method that a call runs is found.
@@ -181,6 +183,7 @@ impl SiteRecord {
             SiteOperation::Task => fields.push(b"task"),
             SiteOperation::Method => fields.push(b"method"),
             SiteOperation::Caller => fields.push(b"caller"),
+            SiteOperation::Allocation => fields.push(b"allocation"),
         }
         line::write(out, &fields);
     }
@@ -210,6 +213,7 @@ impl SiteRecord {
             (b"task", []) => SiteOperation::Task,
             (b"method", []) => SiteOperation::Method,
             (b"caller", []) => SiteOperation::Caller,
+            (b"allocation", []) => SiteOperation::Allocation,
             _ => return None,
         };
         let line = if source_line.is_empty() { None } else { Some(number_in(&source_line)?) };
@@ -341,7 +345,8 @@ mod tests {
             Just(SiteOperation::ClassInitialized),
             Just(SiteOperation::Task),
             Just(SiteOperation::Method),
-            Just(SiteOperation::Caller)
+            Just(SiteOperation::Caller),
+            Just(SiteOperation::Allocation)
         ]
     }
 

@@ -22,9 +22,9 @@ use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, Volatility};
 use crate::{
-    Channel, ChannelId, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId, Object,
-    ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Tables, Thread, ThreadId,
-    Variable, VariableId,
+    Channel, ChannelId, Container, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId,
+    Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables, Thread,
+    ThreadId, Variable, VariableId,
 };
 
 /// What the tables of a session say.
@@ -154,6 +154,18 @@ impl Translator {
         let operation = match event.kind {
             Kind::MethodEnters => return self.enter(number, first, &mut emit),
             Kind::MethodExits => return self.exit(number, &mut emit),
+            Kind::Allocated => {
+                let object = self.object(first);
+                if second != 0 {
+                    self.tables.makers[object] = Some(self.object(second));
+                }
+                Operation::Allocate(object)
+            }
+            Kind::Stored => {
+                let Some(into) = self.container(event.site, first, emit.problems) else { return };
+                let value = self.object(second);
+                Operation::Store(self.tables.stores.intern(Store { into, value }))
+            }
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
                 let object = if event.kind.is_numbered() { second } else { first };
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
@@ -221,6 +233,21 @@ impl Translator {
             Kind::Object | Kind::GoesOn => return,
         };
         emit.push(operation);
+    }
+
+    /// Where a reference is stored at a site.
+    fn container(&mut self, site: u32, id: u64, problems: &mut Problems) -> Option<Container> {
+        match &self.descriptions.sites.get(&site)?.operation {
+            SiteOperation::Field { .. } => {
+                let (field, _) = self.field(site, problems)?;
+                Some(match id {
+                    0 => Container::Static(field),
+                    id => Container::Field(self.object(id), field),
+                })
+            }
+            SiteOperation::Element => Some(Container::Element(self.object(id))),
+            _ => Some(Container::Unknown),
+        }
     }
 
     fn access(&mut self, variable: VariableId, write: bool, volatile: bool) -> Operation {

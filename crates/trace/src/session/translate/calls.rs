@@ -139,6 +139,8 @@ impl Translator {
             Kind::ThreadObject => {
                 let thread = self.thread(second);
                 self.orders.threads.insert(Value(first), thread);
+                let object = self.object(first);
+                self.tables.thread_objects[thread] = Some(object);
             }
             Kind::CallBegins => self.call_begins(number, event, following, emit),
             Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
