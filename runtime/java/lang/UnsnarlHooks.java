@@ -243,6 +243,7 @@ public final class UnsnarlHooks {
     }
 
     @ForceInline
+    @Hidden
     private static boolean isWatched(int index) {
         return index >= FIRST_ELEMENT && index < END_OF_ELEMENTS;
     }
@@ -353,6 +354,7 @@ public final class UnsnarlHooks {
         }
     }
 
+    @Hidden
     private static void pair(UnsnarlThread thread, int kind, int site, long first, long second) {
         long place = thread.reserve(24);
         if (place != 0) {

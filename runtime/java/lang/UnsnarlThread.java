@@ -144,6 +144,7 @@ final class UnsnarlThread {
     }
 
     /** Whether the thread should tell the class of an object, because it may not have done so. */
+    @Hidden
     boolean tells(long id) {
         if (told == null) {
             told = new long[TOLD];
