@@ -269,6 +269,8 @@ impl Clocks {
         if thread == child {
             return;
         }
+        // A thread without a slot would seem to know the past of the first one.
+        self.of(thread);
         let ended = std::mem::take(&mut self.threads[child]);
         self.threads[thread].join(&ended);
         self.threads[child] = ended;
