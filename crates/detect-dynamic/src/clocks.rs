@@ -26,7 +26,7 @@ const TRIED_SLOTS: usize = 16;
 /// with a thread that releases more often, would be larger than any disk. Packed, so that what is kept with it in
 /// pieces of four bytes leaves no gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(packed(4))]
+#[repr(Rust, packed(4))]
 pub(crate) struct Epoch(u64);
 
 const TIME_BITS: u32 = 36;
@@ -269,6 +269,8 @@ impl Clocks {
         if thread == child {
             return;
         }
+        // A thread without a slot would seem to know the past of the first one.
+        self.of(thread);
         let ended = std::mem::take(&mut self.threads[child]);
         self.threads[thread].join(&ended);
         self.threads[child] = ended;

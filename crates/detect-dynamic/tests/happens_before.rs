@@ -222,6 +222,23 @@ proptest! {
     }
 }
 
+/// A thread whose first event is a join learns what the other one has learned.
+#[test]
+fn a_join_may_be_the_first_event_of_a_thread() {
+    let (thread, variable) = (ThreadId::from_index, VariableId::from_index);
+    let steps = [
+        (1, Operation::Read(variable(0))),
+        (4, Operation::Write(variable(1))),
+        (4, Operation::Fork(thread(1))),
+        (1, Operation::Release(LockId::from_index(0))),
+        (3, Operation::Join(thread(1))),
+        (3, Operation::Read(variable(1))),
+    ];
+    let site = SiteId::from_index(0);
+    let events = steps.map(|(by, operation)| Event { thread: thread(by), site, operation });
+    assert_eq!(run(&events, &tables()).0, []);
+}
+
 /// A race on a field is told with class, method, file and line; the same places in two objects are
 /// one finding, and so are two elements of an array.
 #[test]
