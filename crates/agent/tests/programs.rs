@@ -5,10 +5,11 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use support::{Program, Recording, printed};
-use unsnarl_trace::Operation;
+use unsnarl_trace::{Event, Operation};
 
 const PROGRAMS: [&str; 9] = [
     "Accesses",
@@ -136,5 +137,53 @@ fn a_deleted_session_does_not_stop_the_program() {
         assert_eq!(lines.nth(298).unwrap().unwrap(), "300");
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+}
+
+/// Twenty kills, from the start of the JVM on: all that was written is there, and nothing else is told.
+#[test]
+fn a_kill_at_any_moment_loses_nothing() {
+    let jdks = unsnarl_testing::jdks();
+    for moment in 0..20_u32 {
+        let jdk = &jdks[moment as usize % jdks.len()];
+        let program = Program::compile_unfiltered(jdk, "Endless");
+        let mut child = program.watched(jdk, &[]).stdout(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(50) * moment);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
+        let said: usize = complete.lines().last().map_or(0, |line| line.parse().unwrap());
+        let Ok(recording) = Recording::try_read(&program.session()) else {
+            assert_eq!(said, 0, "a program that had begun left no session");
+            continue;
+        };
+        assert_eq!(recording.problems, Vec::<String>::new(), "{}", jdk.name());
+        let is_write = |event: &&Event| matches!(event.operation, Operation::Write(_));
+        let writes = recording.events.iter().filter(is_write).count();
+        assert!(writes >= 1000 * said, "{writes} writes, {said} rounds on {}", jdk.name());
+    }
+}
+
+/// When no file can grow any more, the program goes on and what is missing is told.
+#[test]
+fn a_full_disk_costs_the_trace_and_not_the_program() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile_unfiltered(&jdk, "Endless");
+        let watched = program.watched(&jdk, &[]);
+        let mut command = Command::new("bash");
+        command.args(["-c", "ulimit -f 3000; exec \"$0\" \"$@\""]);
+        command.arg(watched.get_program()).args(watched.get_args());
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // 600,000 events do not fit.
+        let last = lines.nth(599).unwrap().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(last, "600");
+        let recording = Recording::read(&program.session());
+        assert!(recording.events.len() > 10_000, "{}", recording.events.len());
+        let told = recording.problems.iter().any(|it| it.contains("is not recorded any further"));
+        assert!(told, "{:?}", recording.problems);
     }
 }

@@ -10,7 +10,9 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_testing::Jdk;
-use unsnarl_trace::{Channel, Event, Lock, Operation, Sites, Source, Tables, Variable, session};
+use unsnarl_trace::{
+    Channel, Event, Lock, Operation, Sites, Source, Tables, TraceError, Variable, session,
+};
 
 /// A compiled program and a place for its sessions.
 pub(crate) struct Program {
@@ -122,7 +124,12 @@ pub(crate) struct Recording {
 
 impl Recording {
     pub(crate) fn read(folder: &Path) -> Self {
-        let mut session = session::open(folder).unwrap();
+        Self::try_read(folder).unwrap()
+    }
+
+    /// Reads a session, if there is one.
+    pub(crate) fn try_read(folder: &Path) -> Result<Self, TraceError> {
+        let mut session = session::open(folder)?;
         let mut events = Vec::new();
         let mut batch = Vec::new();
         loop {
@@ -134,7 +141,7 @@ impl Recording {
         }
         let problems = session.problems().first().iter().map(ToString::to_string);
         let problems = problems.chain(session.problems().lost().iter().cloned()).collect();
-        Self { events, problems, session }
+        Ok(Self { events, problems, session })
     }
 
     pub(crate) fn tables(&self) -> &Tables {
