@@ -92,7 +92,9 @@ fn the_manual_of_run_shows_a_real_report() {
     let is_like = |text: &str| {
         let summary = text.lines().last().unwrap_or_default();
         text.starts_with("error[data-race]: Hits.hits is ")
-            && text.contains("\n   = found: observed by dynamic/happens-before, fingerprint 872634b354c9d0ae\n")
+            && text.contains(
+                "\n   = found: observed by dynamic/happens-before, fingerprint 872634b354c9d0ae\n",
+            )
             && summary.starts_with("1 finding in ")
             && summary.ends_with(" threads: 1 error")
     };
