@@ -12,7 +12,7 @@ use unsnarl_models::Models;
 use unsnarl_trace::session::format::{
     CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE, models_file,
 };
-use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord};
+use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, is_locked};
 
 use crate::arena::{Arenas, Chunk};
 use crate::options::Place;
@@ -170,15 +170,6 @@ fn new_folder(run: &Path) -> PathBuf {
     let names = std::iter::once(format!("jvm-{process}"))
         .chain((2_u32..).map(|count| format!("jvm-{process}-{count}")));
     names.map(|name| run.join(name)).find(|folder| !folder.exists()).unwrap_or_default()
-}
-
-fn is_locked(file: &File) -> bool {
-    let is_locked = file.try_lock_shared().is_err();
-    if !is_locked {
-        // It goes with the file if not now.
-        let _ = file.unlock();
-    }
-    is_locked
 }
 
 /// A panic elsewhere leaves files, arenas and lists as they are: usable.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, RacingEvent};
 use unsnarl_findings::{Finding, Report, Statistic, Tool};
-use unsnarl_trace::session::format::{MARK_FILE, RUN_FILE};
+use unsnarl_trace::session::format::RUN_FILE;
+use unsnarl_trace::session::sessions_of;
 use unsnarl_trace::{Source, Tables, TraceError};
 
 /// Detectors with their lines in the table.
@@ -23,16 +24,9 @@ pub(crate) fn detectors(chosen: &[&DetectorEntry]) -> Detectors {
 
 /// The traces with the folders of runs replaced by the sessions in them.
 pub(crate) fn sessions(traces: &[PathBuf]) -> Vec<PathBuf> {
-    let of_run = |run: &PathBuf| -> io::Result<Vec<PathBuf>> {
-        let folders = std::fs::read_dir(run)?.map(|entry| Ok(entry?.path()));
-        let mut sessions: Vec<_> = folders.collect::<io::Result<_>>()?;
-        sessions.retain(|folder| folder.join(MARK_FILE).is_file());
-        sessions.sort();
-        Ok(sessions)
-    };
     let mut all = Vec::new();
     for trace in traces {
-        match trace.join(RUN_FILE).is_file().then(|| of_run(trace)) {
+        match trace.join(RUN_FILE).is_file().then(|| sessions_of(trace)) {
             Some(Ok(sessions)) if !sessions.is_empty() => all.extend(sessions),
             // Whoever opens it tells what is wrong.
             _ => all.push(trace.clone()),

@@ -5,7 +5,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use unsnarl_trace::session::format::{MARK_FILE, RUN_FILE};
+use unsnarl_trace::session::format::RUN_FILE;
+use unsnarl_trace::session::{is_locked, sessions_of};
 
 /// Where shared memory can be had as files.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -59,13 +60,9 @@ impl RunFolder {
         &self.path
     }
 
-    /// The sessions that are there now.
+    /// The sessions that are there now. A folder that was deleted has none.
     pub(super) fn sessions(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
-        let mut sessions: Vec<_> = entries.map(|entry| entry.path()).collect();
-        sessions.retain(|folder| folder.join(MARK_FILE).is_file());
-        sessions.sort();
-        sessions
+        sessions_of(&self.path).unwrap_or_default()
     }
 }
 
@@ -84,8 +81,8 @@ fn remove_abandoned(place: &Path, prefix: &str) {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
             continue;
         }
-        let is_abandoned = File::open(entry.path().join(RUN_FILE))
-            .is_ok_and(|mark| mark.try_lock_shared().is_ok());
+        let is_abandoned =
+            File::open(entry.path().join(RUN_FILE)).is_ok_and(|mark| !is_locked(&mark));
         if is_abandoned {
             // Whatever keeps it there does not matter to this run.
             let _ = fs::remove_dir_all(entry.path());

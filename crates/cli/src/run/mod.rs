@@ -33,6 +33,9 @@ use program::{Ended, Program};
 /// How often new JVMs are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
+/// What is said when an analysis panicked.
+const OWN_ERROR: &str = "the analysis failed: this is an error of unsnarl itself";
+
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let (report, ended) = watch_program(arguments, Streams::Inherited)?;
@@ -160,7 +163,7 @@ impl Watcher {
     fn finish(self) -> Watched {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Watched {
-            failures: vec!["the analysis failed: this is an error of unsnarl itself".to_owned()],
+            failures: vec![OWN_ERROR.to_owned()],
             ..Watched::default()
         })
     }
@@ -197,9 +200,7 @@ fn watch(
         match analysis.join() {
             Ok(Ok(analyzed)) => watched.analyzed.add_all(analyzed),
             Ok(Err(error)) => watched.failures.push(format!("{error:#}")),
-            Err(_) => watched
-                .failures
-                .push("the analysis failed: this is an error of unsnarl itself".to_owned()),
+            Err(_) => watched.failures.push(OWN_ERROR.to_owned()),
         }
     }
     watched

@@ -31,4 +31,4 @@ pub use records::{
     ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility,
 };
 pub use shared::ReturnedChunks;
-pub use storage::Files;
+pub use storage::{Files, is_locked, sessions_of};

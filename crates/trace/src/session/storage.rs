@@ -237,13 +237,31 @@ impl Growing {
 
     /// The agent holds a lock on the mark as long as its JVM lives.
     fn is_running(&self) -> bool {
-        let is_locked = self.mark.try_lock_shared().is_err();
-        if !is_locked {
-            // Nobody waits for this lock; it goes with the file anyway.
-            let _ = self.mark.unlock();
-        }
-        is_locked
+        is_locked(&self.mark)
     }
+}
+
+/// Whether another process has a lock on a file: agents and those who watch them hold one as long as they live.
+#[must_use]
+pub fn is_locked(file: &File) -> bool {
+    let is_locked = file.try_lock_shared().is_err();
+    if !is_locked {
+        // It goes with the file if not now.
+        let _ = file.unlock();
+    }
+    is_locked
+}
+
+/// The folders of the sessions in that of a run, sorted.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn sessions_of(run: &Path) -> io::Result<Vec<PathBuf>> {
+    let folders = fs::read_dir(run)?.map(|entry| Ok(entry?.path()));
+    let mut sessions = folders.collect::<io::Result<Vec<_>>>()?;
+    sessions.retain(|folder| folder.join(MARK_FILE).is_file());
+    sessions.sort();
+    Ok(sessions)
 }
 
 fn words(bytes: &[u8]) -> Vec<u64> {
