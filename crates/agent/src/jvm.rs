@@ -67,7 +67,8 @@ unsafe extern "system" fn Agent_OnLoad(
     if WATCH.get().is_some() {
         return JNI_OK;
     }
-    let Ok(session) = Session::create(&options.place, options.limit) else { return JNI_OK };
+    let exact = options.plan.events.exact;
+    let Ok(session) = Session::create(&options.place, options.limit, exact) else { return JNI_OK };
     let child = match (&options.place, &text) {
         (Place::Run(_), Some(text)) => own_library()
             .map(|library| Agent { library, options: text.clone().into_owned().into() }),
@@ -445,6 +446,23 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
     _class: jclass,
 ) -> jboolean {
     guarded("filters", 0, |watch| watch.filters().into())
+}
+
+/// `UnsnarlNative.pause`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_pause(_jni: *mut JNIEnv, _class: jclass) {
+    std::thread::sleep(std::time::Duration::from_micros(50));
+}
+
+/// `UnsnarlNative.stripeTaken`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_stripeTaken(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) {
+    guarded("stripeTaken", (), |watch| {
+        watch.session.log("the exact order of two accesses, one of which did not end in time");
+    });
 }
 
 /// `UnsnarlNative.elements`: the first index in the lower half, the one behind the last in the upper.

@@ -33,7 +33,7 @@ pub(crate) enum OptionsError {
     )]
     Unknown(String),
     #[error(
-        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods, allocations, references and contents"
+        "the kind of events `{0}` is not one of fields, arrays, synchronization, methods, allocations, references, contents and exact"
     )]
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
@@ -73,6 +73,8 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
+    // What is left out was read or written all the same.
+    plan.filters.epoch &= !plan.events.exact;
     Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan })
 }
 
@@ -98,6 +100,7 @@ fn events(kinds: &str) -> Result<(Events, bool), OptionsError> {
             "allocations" => events.allocations = true,
             "references" => events.references = true,
             "contents" => contents = true,
+            "exact" => events.exact = true,
             _ => return Err(OptionsError::Kind(kind.into())),
         }
     }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use unsnarl_models::Models;
 use unsnarl_trace::session::format::{
-    CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE, models_file,
+    CLASSES_FILE, EXACT_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE,
+    models_file,
 };
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, is_locked};
 
@@ -40,8 +41,9 @@ pub(crate) struct Session {
 
 impl Session {
     /// Makes the folder, if it is not there, and the files in it. A folder that has a session already is
-    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again.
-    pub(crate) fn create(place: &Place, limit: Option<usize>) -> io::Result<Self> {
+    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again. What is `exact` is
+    /// said to be.
+    pub(crate) fn create(place: &Place, limit: Option<usize>, exact: bool) -> io::Result<Self> {
         let (folder, watcher) = match place {
             Place::Folder(folder) => (folder.clone(), None),
             Place::Run(run) => {
@@ -60,6 +62,9 @@ impl Session {
         let [log, sites, classes, names] =
             [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE].map(|name| file(name).map(Mutex::new));
         let arenas = Mutex::new(Arenas::new(&folder, limit)?);
+        if exact {
+            file(EXACT_FILE)?;
+        }
         // With the mark, which is written at once, the folder is a session.
         let unfinished = folder.join(format!("{MARK_FILE}.new"));
         let mut mark = file(&format!("{MARK_FILE}.new"))?;

@@ -141,6 +141,9 @@ pub(crate) struct RunArguments {
     /// Show how the program came to what it reports: the whole stacks, which makes it slower
     #[arg(long)]
     pub(crate) stacks: bool,
+    /// Record accesses exactly in the order in which they happen, which makes the program much slower
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// Keep the trace in DIR, which must not be there yet, for `unsnarl analyze DIR`
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
@@ -180,6 +183,7 @@ impl Default for RunArguments {
             array_cutoff: None,
             array_offset: None,
             stacks: false,
+            exact: false,
             record: None,
             no_analysis: false,
             session_dir: None,

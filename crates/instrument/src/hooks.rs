@@ -7,7 +7,10 @@ const CLASS: &str = "java/lang/UnsnarlHooks";
 /// The class that has the hooks for calls of library methods and for tasks.
 const CALLS: &str = "java/lang/UnsnarlCalls";
 
-/// A static method of [`CLASS`] or [`CALLS`].
+/// The class that has the hooks for accesses that are one step with their numbers.
+const EXACT: &str = "java/lang/UnsnarlExact";
+
+/// A static method of one of these classes.
 #[derive(Clone, Copy)]
 pub(crate) struct Hook {
     pub(crate) class: &'static str,
@@ -21,6 +24,10 @@ const fn hook(name: &'static str, descriptor: &'static str) -> Hook {
 
 const fn of_calls(name: &'static str, descriptor: &'static str) -> Hook {
     Hook { class: CALLS, name, descriptor }
+}
+
+const fn exact(name: &'static str, descriptor: &'static str) -> Hook {
+    Hook { class: EXACT, name, descriptor }
 }
 
 /// Before an access to a field of an object that is not volatile.
@@ -43,6 +50,14 @@ pub(crate) const NUMBERED_STATIC_WRITE: Hook = hook("numberedStaticWrite", "(I)V
 /// Before an access to an element of an array.
 pub(crate) const ARRAY_READ: Hook = hook("arrayRead", "(Ljava/lang/Object;II)V");
 pub(crate) const ARRAY_WRITE: Hook = hook("arrayWrite", "(Ljava/lang/Object;II)V");
+/// Before an access that is one step with its number, and behind it.
+pub(crate) const EXACT_READ: Hook = exact("readBegins", "(Ljava/lang/Object;I)V");
+pub(crate) const EXACT_WRITE: Hook = exact("writeBegins", "(Ljava/lang/Object;I)V");
+pub(crate) const EXACT_STATIC_READ: Hook = exact("staticReadBegins", "(I)V");
+pub(crate) const EXACT_STATIC_WRITE: Hook = exact("staticWriteBegins", "(I)V");
+pub(crate) const EXACT_ELEMENT_READ: Hook = exact("elementReadBegins", "(Ljava/lang/Object;II)V");
+pub(crate) const EXACT_ELEMENT_WRITE: Hook = exact("elementWriteBegins", "(Ljava/lang/Object;II)V");
+pub(crate) const EXACT_ENDS: Hook = exact("ends", "()V");
 /// After a monitor was entered, before it is left.
 pub(crate) const MONITOR_ENTERED: Hook = hook("monitorEntered", "(Ljava/lang/Object;I)V");
 pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Object;I)V");

@@ -1,6 +1,7 @@
 //! The rewriting of one method body.
 
 mod around;
+mod exact;
 mod field;
 mod references;
 
@@ -168,11 +169,17 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             Instruction::Plain(opcode) if self.events.arrays && is_array_load(opcode) => {
                 let site = self.site(line, Operation::Element);
+                if self.events.exact {
+                    return self.exact_element(node, None, site, pool);
+                }
                 Probe::before(&mut self.code, pool, node).element(hooks::ARRAY_READ, site)?;
             }
             Instruction::Plain(opcode) if self.events.arrays && is_array_store(opcode) => {
                 let site = self.site(line, Operation::Element);
                 let words = if matches!(opcode, LAStore | DAStore) { 2 } else { 1 };
+                if self.events.exact {
+                    return self.exact_element(node, Some(words), site, pool);
+                }
                 let hook = hooks::ARRAY_WRITE;
                 Probe::before(&mut self.code, pool, node).element_below_value(words, hook, site)?;
             }

@@ -32,6 +32,8 @@ pub struct Events {
     pub allocations: bool,
     /// Where references are stored, or passed to code of the JDK.
     pub references: bool,
+    /// Whether an access and its number are one step, so that it is known who read whose write.
+    pub exact: bool,
 }
 
 impl Events {
@@ -43,6 +45,7 @@ impl Events {
         methods: false,
         allocations: false,
         references: false,
+        exact: false,
     };
     /// No accesses but those that order threads.
     pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::NONE };

@@ -5,6 +5,7 @@
 
 use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeEditor, Inserter, NodeId, PoolEditor, PoolError};
+use unsnarl_classfile::{ConstantIndex, Instruction};
 
 use crate::hooks::Hook;
 use crate::site::SiteNumber;
@@ -98,6 +99,12 @@ impl<'e, 'a> Probe<'e, 'a> {
         Ok(())
     }
 
+    /// Reads a static field whose value has so many words, and drops the value.
+    pub(crate) fn read_static_for_nothing(&mut self, field: ConstantIndex, words: usize) {
+        self.0.instruction(Instruction::Field { opcode: GetStatic, field });
+        self.0.plain(if words == 2 { Pop2 } else { Pop });
+    }
+
     /// Calls a hook with `this`, and with nothing else.
     pub(crate) fn call_with_this(&mut self, hook: Hook) -> Result<(), PoolError> {
         self.0.local(ALoad, 0).invoke_static(hook.class, hook.name, hook.descriptor)?;
@@ -111,11 +118,8 @@ impl<'e, 'a> Probe<'e, 'a> {
     }
 
     /// Pushes a class constant that the pool has already.
-    pub(crate) fn class(&mut self, class: unsnarl_classfile::ConstantIndex) -> &mut Self {
-        self.0.instruction(unsnarl_classfile::Instruction::LoadConstant {
-            opcode: Ldc,
-            constant: class,
-        });
+    pub(crate) fn class(&mut self, class: ConstantIndex) -> &mut Self {
+        self.0.instruction(Instruction::LoadConstant { opcode: Ldc, constant: class });
         self
     }
 

@@ -99,6 +99,7 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
             methods: counts.classes % 3 == 0,
             allocations: counts.classes % 3 == 1,
             references: counts.classes % 3 == 1,
+            exact: counts.classes % 5 == 0,
             ..Events::ALL
         };
         let rewritten = rewrite(&bytes, &plan, &numbers, &surroundings, false)
@@ -134,10 +135,12 @@ fn compile_hooks(jdk: &Jdk, folder: &Path) {
     std::fs::write(&hooks, include_bytes!("java/UnsnarlHooks.java")).unwrap();
     let calls = sources.join("UnsnarlCalls.java");
     std::fs::write(&calls, include_bytes!("java/UnsnarlCalls.java")).unwrap();
+    let exact = sources.join("UnsnarlExact.java");
+    std::fs::write(&exact, include_bytes!("java/UnsnarlExact.java")).unwrap();
     let mut javac = jdk.command("javac");
     let patch = format!("java.base={}", folder.join("hooks").display());
     javac.arg("--patch-module").arg(patch).arg("-d").arg(folder.join("java.base"));
-    run(javac.arg(&hooks).arg(&calls));
+    run(javac.arg(&hooks).arg(&calls).arg(&exact));
 }
 
 /// A `java` that takes the modules from below `folder` and verifies all it loads.

@@ -20,6 +20,12 @@ pub trait Source {
 
     /// What had to be skipped so far.
     fn problems(&self) -> &Problems;
+
+    /// Whether the accesses to a variable stand in the order in which they happened, and all of them are there, so
+    /// that a read reads what the last write before it wrote.
+    fn is_exact(&self) -> bool {
+        true
+    }
 }
 
 /// Why a trace cannot be read any further.

@@ -22,12 +22,12 @@ public final class UnsnarlHooks {
     private static final int FIELD_WRITE = 2;
     private static final int STATIC_READ = 3;
     private static final int STATIC_WRITE = 4;
-    private static final int ARRAY_READ = 5;
-    private static final int ARRAY_WRITE = 6;
-    private static final int NUMBERED_READ = 7;
-    private static final int NUMBERED_WRITE = 8;
-    private static final int NUMBERED_STATIC_READ = 9;
-    private static final int NUMBERED_STATIC_WRITE = 10;
+    static final int ARRAY_READ = 5;
+    static final int ARRAY_WRITE = 6;
+    static final int NUMBERED_READ = 7;
+    static final int NUMBERED_WRITE = 8;
+    static final int NUMBERED_STATIC_READ = 9;
+    static final int NUMBERED_STATIC_WRITE = 10;
     private static final int MONITOR_ENTER = 11;
     private static final int MONITOR_EXIT = 12;
     private static final int WAIT = 13;
@@ -78,6 +78,7 @@ public final class UnsnarlHooks {
     static void prepare() {
         UnsnarlIdentity.prepare();
         UnsnarlCalls.prepare();
+        UnsnarlExact.prepare();
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
@@ -244,7 +245,7 @@ public final class UnsnarlHooks {
 
     @ForceInline
     @Hidden
-    private static boolean isWatched(int index) {
+    static boolean isWatched(int index) {
         return index >= FIRST_ELEMENT && index < END_OF_ELEMENTS;
     }
 
@@ -355,7 +356,7 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    private static void pair(UnsnarlThread thread, int kind, int site, long first, long second) {
+    static void pair(UnsnarlThread thread, int kind, int site, long first, long second) {
         long place = thread.reserve(24);
         if (place != 0) {
             UNSAFE.putLong(place + 8, first);
@@ -380,6 +381,7 @@ public final class UnsnarlHooks {
         UnsnarlThread ending = current();
         numbered(ending, THREAD_END, 0);
         ending.nextEpoch();
+        UnsnarlExact.end(ending);
         ending.leaveChunk();
     }
 

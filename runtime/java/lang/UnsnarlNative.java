@@ -43,6 +43,14 @@ final class UnsnarlNative {
     /** Which elements of arrays are recorded: the first index in the lower half, the one behind the last above. */
     static native long elements();
 
+    /** Lets another thread run, for a moment and without anything that the program could notice. */
+    @Hidden
+    static native void pause();
+
+    /** Tells that an access may not be where its number says. */
+    @Hidden
+    static native void stripeTaken();
+
     /** Whether what is redundant is left out. */
     @Hidden
     static native boolean filters();

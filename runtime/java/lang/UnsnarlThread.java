@@ -62,6 +62,8 @@ final class UnsnarlThread {
     /** How many classes had been initialized when the thread last looked. */
     int initializations;
     private boolean off;
+    /** The stripe of {@link UnsnarlExact} that the thread has; 0 if none. */
+    long stripe;
 
     /** Pairs of a key and the epoch with bits of accesses. */
     private long[] filter = NO_FILTER;

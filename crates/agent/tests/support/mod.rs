@@ -144,6 +144,10 @@ impl Recording {
         Ok(Self { events, problems, session })
     }
 
+    pub(crate) fn session(&self) -> &session::Session {
+        &self.session
+    }
+
     pub(crate) fn tables(&self) -> &Tables {
         self.session.tables()
     }

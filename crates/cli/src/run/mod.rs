@@ -119,6 +119,9 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if arguments.contents {
         events.push("contents");
     }
+    if arguments.exact {
+        events.push("exact");
+    }
     options.push(format!(",events={}", events.join(":")));
     if let Some(count) = arguments.array_cutoff {
         options.push(format!(",array-cutoff={count}"));

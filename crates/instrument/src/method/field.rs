@@ -100,7 +100,11 @@ impl MethodRewriter<'_, '_> {
         if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
             return Ok(());
         }
+        let is_of_other_class = field.class != self.class.name();
         let site = self.site(line, Operation::Field(field, volatility));
+        if self.events.exact {
+            return self.exact_field(node, words, is_of_other_class, site, pool);
+        }
         let before = node;
         match (opcode, plain) {
             (Opcode::GetField, true) => {

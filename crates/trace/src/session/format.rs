@@ -13,6 +13,8 @@ pub const SITES_FILE: &str = "sites";
 pub const CLASSES_FILE: &str = "classes";
 /// The table of names that only the running program knows.
 pub const NAMES_FILE: &str = "names";
+/// The file that says that accesses stand where they happened, in the order of all numbers.
+pub const EXACT_FILE: &str = "exact";
 /// What the agent did, and what it could not do.
 pub const LOG_FILE: &str = "agent.log";
 /// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the

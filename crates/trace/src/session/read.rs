@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::format::{Kind, LOG_FILE, USUAL_IN_LOG, models_file};
+use super::format::{EXACT_FILE, Kind, LOG_FILE, USUAL_IN_LOG, models_file};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
@@ -74,6 +74,7 @@ pub struct Session {
     has_new_events: bool,
     translator: Translator,
     problems: Problems,
+    is_exact: bool,
 }
 
 impl Session {
@@ -88,6 +89,7 @@ impl Session {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
         Self {
+            is_exact: storage.text(EXACT_FILE).is_some(),
             storage,
             stop: Arc::default(),
             tables: TableReader::new(),
@@ -291,6 +293,10 @@ impl Source for Session {
 
     fn problems(&self) -> &Problems {
         &self.problems
+    }
+
+    fn is_exact(&self) -> bool {
+        self.is_exact
     }
 }
 
