@@ -126,7 +126,7 @@ pub enum Filter {
 #[must_use]
 pub fn kind_of(operation: Operation) -> EventKind {
     match operation {
-        Operation::Read(_) | Operation::Write(_) => EventKind::Access,
+        Operation::Read(_) | Operation::Write(_) | Operation::Forget(_) => EventKind::Access,
         Operation::Acquire(_)
         | Operation::Release(_)
         | Operation::AcquireShared(_)

@@ -61,6 +61,7 @@ struct HappensBefore {
     reads: ReadPool,
     /// Everything about variables with a race.
     histories: Vec<History>,
+    free_histories: Vec<u32>,
     found: Found,
 }
 
@@ -148,6 +149,8 @@ impl ReadPool {
 struct Found {
     racing: Vec<RacingEvent>,
     racing_count: u64,
+    /// How many variables have had a race.
+    variable_count: u64,
     pairs: IndexMap<Pair, Circumstances, BuildHasherDefault<FxHasher>>,
 }
 
@@ -185,6 +188,7 @@ impl Detector for HappensBefore {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
             Operation::Write(variable) => self.write(event, variable, tables),
+            Operation::Forget(variable) => self.forget(variable),
             _ => {
                 self.clocks.on(event);
                 self.locksets.on(event);
@@ -200,14 +204,12 @@ impl Detector for HappensBefore {
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
         let findings = self.found.pairs.iter();
         let findings = findings.map(|(pair, seen)| self.finding(pair, seen, tables));
-        let racy = |state: &State| matches!(state, State::Racy(_));
-        let racy_variables = self.variables.iter().filter(|(_, state)| racy(state)).count();
         Checked {
             findings: findings.collect(),
             stats: vec![
                 ("clock_slots", self.clocks.slot_count() as u64),
                 ("racing_events", self.found.racing_count),
-                ("racy_variables", racy_variables as u64),
+                ("racy_variables", self.found.variable_count),
             ],
         }
     }
@@ -328,10 +330,30 @@ impl HappensBefore {
                 self.reads.give_back(reads);
             }
         }
-        let place = u32::try_from(self.histories.len()).expect("no more places than variables");
-        self.histories.push(history);
+        let place = match self.free_histories.pop() {
+            Some(place) => {
+                self.histories[place as usize] = history;
+                place
+            }
+            None => {
+                self.histories.push(history);
+                u32::try_from(self.histories.len() - 1).expect("no more places than variables")
+            }
+        };
         self.variables[variable] = State::Racy(place);
+        self.found.variable_count += 1;
         place
+    }
+
+    fn forget(&mut self, variable: VariableId) {
+        match std::mem::take(&mut self.variables[variable]) {
+            State::Untouched | State::Ordered { .. } => {}
+            State::ReadShared { reads, .. } => self.reads.give_back(reads),
+            State::Racy(place) => {
+                self.histories[place as usize] = History::default();
+                self.free_histories.push(place);
+            }
+        }
     }
 
     fn finding(&self, pair: &Pair, seen: &Circumstances, tables: &Tables) -> Finding {

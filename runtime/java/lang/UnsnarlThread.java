@@ -223,6 +223,7 @@ final class UnsnarlThread {
         if (nextId == lastId) {
             lastId = UnsnarlIdentity.reserve(IDS);
             nextId = lastId - IDS;
+            UnsnarlSweep.consider(this, IDS);
         }
         return UnsnarlIdentity.kept(nextId++);
     }
