@@ -8,6 +8,7 @@ mod detector;
 mod escape;
 mod happens_before;
 mod locksets;
+mod prediction;
 mod vector_clock;
 
 pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
