@@ -25,6 +25,23 @@ pub trait Detector: Send {
     fn finish(self: Box<Self>, tables: &Tables) -> Checked;
 }
 
+/// Shows events to several detectors, each in a thread of its own; one alone stays in this one.
+pub fn on_all_in_parallel<'a>(
+    mut detectors: impl Iterator<Item = &'a mut Box<dyn Detector>>,
+    events: &[Event],
+    tables: &Tables,
+) {
+    std::thread::scope(|scope| {
+        let own = detectors.next();
+        for detector in detectors {
+            scope.spawn(move || detector.on_all(events, tables));
+        }
+        if let Some(detector) = own {
+            detector.on_all(events, tables);
+        }
+    });
+}
+
 /// An access that races with an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RacingEvent {
@@ -55,6 +72,15 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// Counts, by name.
     pub stats: Vec<(&'static str, u64)>,
+    /// What was not looked at, and why; one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What can be chosen for all detectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Tell every pair of places that races, also where that takes more time and memory.
+    pub all: bool,
 }
 
 /// A line of the table of detectors.
@@ -65,10 +91,12 @@ pub struct DetectorEntry {
     pub rule: Rule,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// Whether it runs when nobody has chosen detectors.
+    pub is_default: bool,
     /// What it must see.
     pub needs: Needs,
     /// Makes one for a trace.
-    pub make: fn() -> Box<dyn Detector>,
+    pub make: fn(&Options) -> Box<dyn Detector>,
 }
 
 /// The one table of dynamic detectors.

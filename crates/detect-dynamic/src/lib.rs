@@ -7,10 +7,14 @@ mod describe;
 mod detector;
 mod escape;
 mod happens_before;
+mod lasts;
 mod locksets;
 mod prediction;
+mod races;
 mod vector_clock;
 
-pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs};
-pub use detector::{RacingEvent, kind_of};
+pub use detector::{
+    Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs, Options,
+};
+pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;
