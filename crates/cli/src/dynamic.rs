@@ -75,6 +75,15 @@ impl Analyzed {
         mut detectors: Detectors,
         mut each: impl FnMut(&DetectorEntry, &[RacingEvent], &Tables) -> io::Result<()>,
     ) -> anyhow::Result<Result<(), TraceError>> {
+        if !source.is_exact() {
+            detectors.retain(|(entry, _)| {
+                if entry.needs.exact {
+                    let needs = "needs to know who read whose write: record with `unsnarl run --exact`";
+                    self.notes.push(format!("{name}: {} {needs}", entry.name));
+                }
+                !entry.needs.exact
+            });
+        }
         let most = if detectors.len() > 1 { GATHERED } else { 1 };
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());
         let mut events = 0;
@@ -108,8 +117,10 @@ impl Analyzed {
         self.add("events", events);
         self.add_tables(source.tables());
         self.add_problems(name, source);
-        for (_, detector) in detectors {
-            self.add_checked(detector.finish(source.tables()));
+        for (entry, detector) in detectors {
+            let checked = detector.finish(source.tables());
+            each(entry, &checked.racing, source.tables())?;
+            self.add_checked(checked);
         }
         Ok(Ok(()))
     }

@@ -4,7 +4,7 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::happens_before;
+use crate::{happens_before, sync_preserving};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -70,6 +70,8 @@ impl RacingEvent {
 pub struct Checked {
     /// The findings, in no order.
     pub findings: Vec<Finding>,
+    /// The racing events that only the end has shown.
+    pub racing: Vec<RacingEvent>,
     /// Counts, by name.
     pub stats: Vec<(&'static str, u64)>,
     /// What was not looked at, and why; one sentence each.
@@ -100,7 +102,7 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 1] = [happens_before::ENTRY];
+pub static DETECTORS: [DetectorEntry; 2] = [happens_before::ENTRY, sync_preserving::ENTRY];
 
 impl std::fmt::Debug for DetectorEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -115,6 +117,8 @@ pub struct Needs {
     pub events: &'static [EventKind],
     /// The filters that may have dropped events before it sees them.
     pub tolerates: &'static [Filter],
+    /// Whether it must know who read whose write; see [`Source::is_exact`](unsnarl_trace::Source::is_exact).
+    pub exact: bool,
 }
 
 /// The kinds of events.

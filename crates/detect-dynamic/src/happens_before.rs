@@ -44,6 +44,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
         tolerates: &[Filter::Epoch],
+        exact: false,
     },
     make,
 };
@@ -155,7 +156,7 @@ fn checked(
             ("racing_events", races.event_count()),
             ("racy_variables", racy_variables),
         ],
-        notes: Vec::new(),
+        ..Checked::default()
     }
 }
 

@@ -11,6 +11,7 @@ mod lasts;
 mod locksets;
 mod prediction;
 mod races;
+mod sync_preserving;
 mod vector_clock;
 
 pub use detector::{

@@ -97,11 +97,13 @@ impl Races {
         self.events.push(RacingEvent { site, variable });
     }
 
-    /// Tells an event with an earlier one.
-    pub(crate) fn add_pair(&mut self, subject: RaceSubject, earlier: Seen, later: Seen) {
+    /// Tells an event with an earlier one. Whether that is new.
+    pub(crate) fn add_pair(&mut self, subject: RaceSubject, earlier: Seen, later: Seen) -> bool {
         let place = |seen: Seen| (seen.site, seen.kind);
         let pair = Pair { subject, earlier: place(earlier), later: place(later) };
+        let is_new = !self.pairs.contains_key(&pair);
         self.pairs.entry(pair).or_insert([earlier, later]);
+        is_new
     }
 
     /// The events since the last call.

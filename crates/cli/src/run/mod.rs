@@ -119,11 +119,11 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if arguments.contents {
         events.push("contents");
     }
-    if arguments.exact {
-        events.push("exact");
-    }
     let needs: Vec<_> =
         dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
+    if arguments.exact || needs.iter().any(|needs| needs.exact) {
+        events.push("exact");
+    }
     if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
         events.push("references");
     }

@@ -12,6 +12,8 @@
 
 mod closure;
 mod deadlocks;
+mod describe;
+mod overlapping;
 mod races;
 mod replay;
 #[cfg(test)]
@@ -19,7 +21,12 @@ mod tests;
 mod window;
 
 pub(crate) use closure::Closure;
-pub(crate) use deadlocks::{Deadlock, deadlocks};
-pub(crate) use races::{PredictedRace, races};
-pub(crate) use replay::{Enabled, replay};
-pub(crate) use window::{HeldLocks, Window};
+pub(crate) use deadlocks::deadlocks;
+pub(crate) use describe::describe;
+pub(crate) use overlapping::Overlapping;
+pub(crate) use races::races;
+pub(crate) use replay::replay;
+pub(crate) use window::Window;
+
+#[cfg(test)]
+use window::HeldLocks;
