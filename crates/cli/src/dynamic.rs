@@ -78,7 +78,8 @@ impl Analyzed {
         if !source.is_exact() {
             detectors.retain(|(entry, _)| {
                 if entry.needs.exact {
-                    let needs = "needs to know who read whose write: record with `unsnarl run --exact`";
+                    let needs =
+                        "needs to know who read whose write: record with `unsnarl run --exact`";
                     self.notes.push(format!("{name}: {} {needs}", entry.name));
                 }
                 !entry.needs.exact

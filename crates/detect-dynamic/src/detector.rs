@@ -4,7 +4,7 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::{happens_before, sync_preserving};
+use crate::{happens_before, sync_preserving, wcp};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -102,7 +102,8 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 2] = [happens_before::ENTRY, sync_preserving::ENTRY];
+pub static DETECTORS: [DetectorEntry; 3] =
+    [happens_before::ENTRY, sync_preserving::ENTRY, wcp::ENTRY];
 
 impl std::fmt::Debug for DetectorEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

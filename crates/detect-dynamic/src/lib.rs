@@ -9,10 +9,12 @@ mod escape;
 mod happens_before;
 mod lasts;
 mod locksets;
+mod predicted;
 mod prediction;
 mod races;
 mod sync_preserving;
 mod vector_clock;
+mod wcp;
 
 pub use detector::{
     Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs, Options,

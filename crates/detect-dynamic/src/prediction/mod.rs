@@ -19,6 +19,7 @@ mod replay;
 #[cfg(test)]
 mod tests;
 mod window;
+mod witness;
 
 pub(crate) use closure::Closure;
 pub(crate) use deadlocks::deadlocks;
@@ -27,6 +28,7 @@ pub(crate) use overlapping::Overlapping;
 pub(crate) use races::races;
 pub(crate) use replay::replay;
 pub(crate) use window::Window;
+pub(crate) use witness::witness;
 
 #[cfg(test)]
 use window::HeldLocks;

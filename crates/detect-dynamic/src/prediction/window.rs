@@ -1,5 +1,6 @@
 //! A part of a trace, and what each of its events depends on.
 
+use super::replay::{Finds, Seen};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId, VariableId};
 
@@ -23,6 +24,10 @@ pub(crate) struct Window {
     pub(super) contended: Vec<LockId>,
     /// The locks that the threads held before the first event.
     pub(super) held: HeldLocks,
+    /// What every event finds that looks at others, and the events of other threads that must come before it whatever the
+    /// order: the start of its thread, the end of one that it joins.
+    pub(super) finds: Vec<Finds>,
+    pub(super) needs: Vec<[Option<u32>; 2]>,
     /// For every acquisition of a lock that its thread did not hold, the locks that it held.
     pub(super) acquisitions: Vec<Acquisition>,
 }
@@ -91,7 +96,7 @@ pub(crate) struct HeldLocks {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+pub(super) struct Held {
     lock: LockId,
     mode: Mode,
     depth: u32,
@@ -165,8 +170,17 @@ impl HeldLocks {
         held.filter(|it| it.depth > 0).map(|it| (it.lock, it.mode, it.acquire))
     }
 
+    /// What a thread holds, to be put back.
+    pub(super) fn clone_of(&self, thread: ThreadId) -> Option<Vec<Held>> {
+        self.by_thread.get(&thread).cloned()
+    }
+
+    pub(super) fn put_back(&mut self, thread: ThreadId, held: Option<Vec<Held>>) {
+        self.by_thread.insert(thread, held.unwrap_or_default());
+    }
+
     /// All locks that are held, as they are before a window.
-    fn all(&self) -> impl Iterator<Item = (ThreadId, LockId, Mode)> + '_ {
+    pub(super) fn all(&self) -> impl Iterator<Item = (ThreadId, LockId, Mode)> + '_ {
         self.by_thread.iter().flat_map(|(thread, _)| {
             self.of(*thread).map(move |(lock, mode, _)| (*thread, lock, mode))
         })
@@ -208,10 +222,18 @@ impl Window {
             contended: Vec::new(),
             held: held.clone(),
             acquisitions: Vec::new(),
+            finds: Vec::new(),
+            needs: Vec::new(),
         };
+        window.find_constraints(&numbers);
         window.find_dependencies(&numbers);
         let behind = window.find_sections(held, &numbers);
         (window, behind)
+    }
+
+    /// The thread with a number.
+    pub(super) fn thread(&self, number: usize) -> ThreadId {
+        self.threads[number]
     }
 
     pub(crate) fn thread_count(&self) -> usize {
@@ -239,6 +261,28 @@ impl Window {
         };
         prefix[thread] = local;
         prefix
+    }
+
+    fn find_constraints(&mut self, numbers: &FxHashMap<ThreadId, usize>) {
+        let mut seen = Seen::default();
+        let mut starts: FxHashMap<ThreadId, u32> = FxHashMap::default();
+        for (position, event) in (0..).zip(&self.events) {
+            self.finds.push(seen.of(event.operation));
+            seen.add(event.operation, position);
+            let is_first = self.places[position as usize].local == 1;
+            let start = is_first.then(|| starts.get(&event.thread).copied()).flatten();
+            let end = match event.operation {
+                Operation::Join(child) => numbers.get(&child).and_then(|&child| {
+                    let all = &self.by_thread[child];
+                    all[..all.partition_point(|&it| it < position)].last().copied()
+                }),
+                _ => None,
+            };
+            self.needs.push([start, end]);
+            if let Operation::Fork(child) = event.operation {
+                starts.insert(child, position);
+            }
+        }
     }
 
     fn find_dependencies(&mut self, numbers: &FxHashMap<ThreadId, usize>) {
