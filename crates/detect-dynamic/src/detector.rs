@@ -4,7 +4,7 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::happens_before;
+use crate::{eraser, happens_before, lock_order, multilockset, two_lockset};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -100,7 +100,13 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 1] = [happens_before::ENTRY];
+pub static DETECTORS: [DetectorEntry; 5] = [
+    happens_before::ENTRY,
+    lock_order::ENTRY,
+    eraser::ENTRY,
+    two_lockset::ENTRY,
+    multilockset::ENTRY,
+];
 
 impl std::fmt::Debug for DetectorEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

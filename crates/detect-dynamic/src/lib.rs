@@ -5,12 +5,20 @@ mod calls;
 mod clocks;
 mod describe;
 mod detector;
+mod eraser;
 mod escape;
 mod happens_before;
 mod lasts;
+mod lock_cycles;
+mod lock_order;
 mod locksets;
+mod multilockset;
+mod periods;
+mod protections;
 mod races;
+mod two_lockset;
 mod vector_clock;
+mod witnesses;
 
 pub use detector::{
     Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs, Options,
