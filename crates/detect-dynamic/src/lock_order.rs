@@ -107,7 +107,12 @@ impl Detector for LockOrder {
             Operation::Read(_) | Operation::Write(_) => return,
             Acquire(lock) | Wake(lock) => self.acquire(event, lock, Mode::Exclusive),
             AcquireShared(lock) => self.acquire(event, lock, Mode::Shared),
-            Fork(_) | Join(_) | End => {
+            Fork(child) | Join(child) => {
+                self.starts.on(event);
+                self.current[event.thread] = None;
+                self.current[child] = None;
+            }
+            End => {
                 self.starts.on(event);
                 self.current[event.thread] = None;
             }

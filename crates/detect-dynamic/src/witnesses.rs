@@ -34,7 +34,8 @@ impl Witnesses {
         locksets: &Locksets,
     ) -> Option<Seen> {
         let own = protections.of(seen, locksets);
-        let others = self.reads.iter().chain(&self.writes).flatten();
+        // Of those that are worth the same, the last one.
+        let others = self.reads.iter().rev().chain(self.writes.iter().rev()).flatten();
         let others = others.filter(|other| other.thread != seen.thread);
         let by_worth = |other: &&Seen| {
             let conflicts = other.kind == Kind::Write || seen.kind == Kind::Write;

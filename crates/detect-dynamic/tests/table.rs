@@ -2,16 +2,20 @@
 
 mod support;
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use unsnarl_detect_dynamic::{
     Checked, DETECTORS, Detector, Options, RacingEvent, kind_of, on_all_in_parallel,
 };
+use unsnarl_findings::Subject;
 use unsnarl_trace::Event;
 
 use support::{run, tables, trace};
 
-fn told(outcome: &(Vec<RacingEvent>, Checked)) -> (&[RacingEvent], &[unsnarl_findings::Finding]) {
-    (&outcome.0, &outcome.1.findings)
+/// The events that were told, and what the findings are about.
+fn told(outcome: &(Vec<RacingEvent>, Checked)) -> (&[RacingEvent], BTreeSet<&Subject>) {
+    (&outcome.0, outcome.1.findings.iter().map(|finding| &finding.subject).collect())
 }
 
 proptest! {
