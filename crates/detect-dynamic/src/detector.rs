@@ -4,7 +4,8 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::{happens_before, sync_preserving, wcp};
+use crate::{eraser, happens_before, lock_order, multilockset, sync_preserving};
+use crate::{sync_preserving_deadlock, two_lockset, wcp};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -102,8 +103,16 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 3] =
-    [happens_before::ENTRY, sync_preserving::ENTRY, wcp::ENTRY];
+pub static DETECTORS: [DetectorEntry; 8] = [
+    happens_before::ENTRY,
+    lock_order::ENTRY,
+    eraser::ENTRY,
+    two_lockset::ENTRY,
+    multilockset::ENTRY,
+    sync_preserving::ENTRY,
+    sync_preserving_deadlock::ENTRY,
+    wcp::ENTRY,
+];
 
 impl std::fmt::Debug for DetectorEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -206,6 +215,9 @@ mod tests {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         for file in std::fs::read_dir(source).expect("the sources are there") {
             let path = file.expect("the sources can be read").path();
+            if path.is_dir() {
+                continue;
+            }
             let text = std::fs::read_to_string(&path).expect("a source is text");
             let is_detector = text.lines().any(|line| line.starts_with("impl Detector for "));
             let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a file has a name");

@@ -5,16 +5,26 @@ mod calls;
 mod clocks;
 mod describe;
 mod detector;
+mod eraser;
 mod escape;
 mod happens_before;
 mod lasts;
+mod lock_cycles;
+mod lock_order;
 mod locksets;
+mod multilockset;
+mod periods;
 mod predicted;
 mod prediction;
+mod protections;
 mod races;
 mod sync_preserving;
+mod sync_preserving_deadlock;
+mod two_lockset;
 mod vector_clock;
+mod waiting_cycle;
 mod wcp;
+mod witnesses;
 
 pub use detector::{
     Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs, Options,

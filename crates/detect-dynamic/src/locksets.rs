@@ -12,6 +12,27 @@ entity_id! {
     pub(crate) struct LocksetId("lockset");
 }
 
+/// How a lock is held: by its owner alone, or together with other readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Mode {
+    Exclusive,
+    Shared,
+}
+
+/// A lock and how it is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Held {
+    pub(crate) lock: LockId,
+    pub(crate) mode: Mode,
+}
+
+impl Held {
+    /// Whether a thread that holds this keeps another one from having `other`.
+    pub(crate) fn excludes(self, other: Self) -> bool {
+        self.lock == other.lock && (self.mode == Mode::Exclusive || other.mode == Mode::Exclusive)
+    }
+}
+
 /// A deeper stack of locks comes from a trace that lacks releases; what is above is not kept.
 const DEEPEST: u32 = 256;
 
@@ -20,7 +41,7 @@ const DEEPEST: u32 = 256;
 pub(crate) struct Locksets {
     sets: PrimaryMap<LocksetId, Lockset>,
     empty: LocksetId,
-    larger: FxHashMap<(LocksetId, LockId), LocksetId>,
+    larger: FxHashMap<(LocksetId, Held), LocksetId>,
     held: SecondaryMap<ThreadId, LocksetId>,
     /// What a waiting thread will hold again.
     before_wait: SecondaryMap<ThreadId, LocksetId>,
@@ -29,7 +50,7 @@ pub(crate) struct Locksets {
 #[derive(Clone, Copy, Debug)]
 struct Lockset {
     /// The newest lock and the set without it; nothing for the empty set.
-    newest: Option<(LockId, LocksetId)>,
+    newest: Option<(Held, LocksetId)>,
     depth: u32,
 }
 
@@ -54,17 +75,21 @@ impl Locksets {
         let thread = event.thread;
         let held = self.held[thread];
         self.held[thread] = match event.operation {
-            Operation::Acquire(lock) | Operation::AcquireShared(lock) => self.with(held, lock),
-            Operation::Release(lock) | Operation::ReleaseShared(lock) => self.without(held, lock),
+            Operation::Acquire(lock) => self.with(held, Held { lock, mode: Mode::Exclusive }),
+            Operation::AcquireShared(lock) => self.with(held, Held { lock, mode: Mode::Shared }),
+            Operation::Release(lock) => self.without(held, Held { lock, mode: Mode::Exclusive }),
+            Operation::ReleaseShared(lock) => self.without(held, Held { lock, mode: Mode::Shared }),
             Operation::Wait(lock) => {
                 self.before_wait[thread] = held;
-                let locks = self.locks(held);
-                let others = locks.into_iter().filter(|&other| other != lock);
+                let others = self.held_in(held).into_iter().filter(|other| other.lock != lock);
                 others.fold(self.empty, |set, other| self.with(set, other))
             }
             Operation::Wake(lock) => {
                 let before = self.before_wait[thread];
-                if self.locks(before).contains(&lock) { before } else { self.with(held, lock) }
+                match self.locks(before).contains(&lock) {
+                    true => before,
+                    false => self.with(held, Held { lock, mode: Mode::Exclusive }),
+                }
             }
             _ => return,
         };
@@ -76,20 +101,31 @@ impl Locksets {
         self.held[thread]
     }
 
+    /// Whether there is no lock in a set.
+    #[inline]
+    pub(crate) fn is_empty(&self, set: LocksetId) -> bool {
+        set == self.empty
+    }
+
     /// The locks of a set, the one that was acquired first, first; a lock that was entered several
     /// times, as often.
     pub(crate) fn locks(&self, set: LocksetId) -> Vec<LockId> {
-        let mut locks = Vec::new();
-        let mut rest = set;
-        while let Some((lock, others)) = self.sets[rest].newest {
-            locks.push(lock);
-            rest = others;
-        }
-        locks.reverse();
-        locks
+        self.held_in(set).into_iter().map(|held| held.lock).collect()
     }
 
-    fn with(&mut self, set: LocksetId, lock: LockId) -> LocksetId {
+    /// The locks of a set and how they are held, in the same order.
+    pub(crate) fn held_in(&self, set: LocksetId) -> Vec<Held> {
+        let mut all = Vec::new();
+        let mut rest = set;
+        while let Some((held, others)) = self.sets[rest].newest {
+            all.push(held);
+            rest = others;
+        }
+        all.reverse();
+        all
+    }
+
+    fn with(&mut self, set: LocksetId, held: Held) -> LocksetId {
         let depth = self.sets[set].depth + 1;
         if depth > DEEPEST {
             return set;
@@ -97,22 +133,25 @@ impl Locksets {
         let sets = &mut self.sets;
         *self
             .larger
-            .entry((set, lock))
-            .or_insert_with(|| sets.push(Lockset { newest: Some((lock, set)), depth }))
+            .entry((set, held))
+            .or_insert_with(|| sets.push(Lockset { newest: Some((held, set)), depth }))
     }
 
-    /// The set without the newest of these locks. Releasing what is not held changes nothing.
-    fn without(&mut self, set: LocksetId, lock: LockId) -> LocksetId {
+    /// The set without the newest of these locks, if possible one that is held so. Releasing what is not held
+    /// changes nothing.
+    fn without(&mut self, set: LocksetId, released: Held) -> LocksetId {
         match self.sets[set].newest {
             None => set,
-            Some((newest, others)) if newest == lock => others,
+            Some((newest, others)) if newest == released => others,
             Some(_) => {
-                let mut locks = self.locks(set);
-                let Some(position) = locks.iter().rposition(|&held| held == lock) else {
+                let mut all = self.held_in(set);
+                let same = all.iter().rposition(|&held| held == released);
+                let same_lock = || all.iter().rposition(|held| held.lock == released.lock);
+                let Some(position) = same.or_else(same_lock) else {
                     return set;
                 };
-                locks.remove(position);
-                locks.into_iter().fold(self.empty, |set, held| self.with(set, held))
+                all.remove(position);
+                all.into_iter().fold(self.empty, |set, held| self.with(set, held))
             }
         }
     }
@@ -147,6 +186,25 @@ mod tests {
         assert_eq!(held(&[Acquire(a), Acquire(b), Acquire(a), Wait(a)]), [1]);
         assert_eq!(held(&[Acquire(a), Acquire(b), Acquire(a), Wait(a), Wake(a)]), [0, 1, 0]);
         assert_eq!(held(&[Wake(a)]), [0]);
+    }
+
+    #[test]
+    fn a_release_takes_the_lock_that_is_held_so() {
+        use Operation::{Acquire, AcquireShared, Release, ReleaseShared};
+        let lock = LockId::from_index(0);
+        let modes = |steps: &[Operation]| -> Vec<Mode> {
+            let mut locksets = Locksets::default();
+            let (thread, site) = (ThreadId::from_index(0), SiteId::from_index(0));
+            steps.iter().for_each(|&operation| locksets.on(&Event { thread, site, operation }));
+            locksets.held_in(locksets.held(thread)).iter().map(|held| held.mode).collect()
+        };
+        let downgraded = [Acquire(lock), AcquireShared(lock), Release(lock)];
+        assert_eq!(modes(&downgraded), [Mode::Shared]);
+        assert_eq!(
+            modes(&[Acquire(lock), AcquireShared(lock), ReleaseShared(lock)]),
+            [Mode::Exclusive]
+        );
+        assert_eq!(modes(&[AcquireShared(lock), Release(lock)]), []);
     }
 
     #[test]

@@ -2,94 +2,28 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent, kind_of};
+use unsnarl_detect_dynamic::{Checked, Options, RacingEvent};
 use unsnarl_entity::EntityId;
-use unsnarl_findings::{AccessKind, Frame};
+use unsnarl_findings::{AccessKind, Finding, Frame};
 use unsnarl_trace::{
-    ChannelId, Event, Field, Lock, LockId, Method, Object, Operation, Site, SiteId, Sites, Tables,
-    Thread, ThreadId, Variable, VariableId,
+    Event, Field, LockId, Method, Object, Operation, Site, SiteId, Sites, Tables, Thread, ThreadId,
+    Variable, VariableId,
 };
 
-fn entry() -> &'static DetectorEntry {
-    DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap()
-}
-
-/// Tables in which everything has a name and sites are numbers.
-fn tables() -> Tables {
-    let mut tables = Tables { sites: Sites::Numbered, ..Tables::default() };
-    for index in 0..6 {
-        let name = tables.names.intern(format!("T{index}").as_bytes());
-        tables.threads.push(Thread { name });
-        let name = tables.names.intern(format!("V{index}").as_bytes());
-        tables.variables.push(Variable::Named(name));
-        tables.locks.push(Lock::Named(name));
-    }
-    tables
-}
+use support::{closure, is_edge, tables, trace, variable_of};
 
 fn run(events: &[Event], tables: &Tables) -> (Vec<RacingEvent>, Checked) {
-    let mut detector = (entry().make)(&Options::default());
-    let mut racing = Vec::new();
-    // In parts, so that nothing depends on where a batch ends.
-    for part in events.chunks(7) {
-        detector.on_all(part, tables);
-        racing.extend(detector.take_racing_events());
-    }
-    (racing, detector.finish(tables))
-}
-
-/// `happens_before[i][j]`: event `i` happens before event `j`.
-fn closure(events: &[Event]) -> Vec<Vec<bool>> {
-    let count = events.len();
-    let mut before = vec![vec![false; count]; count];
-    for later in 0..count {
-        for earlier in 0..later {
-            before[earlier][later] = is_edge(&events[earlier], &events[later]);
-        }
-    }
-    for middle in 0..count {
-        for earlier in 0..middle {
-            for later in middle + 1..count {
-                if before[earlier][middle] && before[middle][later] {
-                    before[earlier][later] = true;
-                }
-            }
-        }
-    }
-    before
-}
-
-/// Whether the definition orders an earlier event directly before a later one.
-fn is_edge(earlier: &Event, later: &Event) -> bool {
-    use Operation::*;
-    earlier.thread == later.thread
-        || matches!(earlier.operation, Fork(child) if child == later.thread)
-        || matches!(later.operation, Join(child) if child == earlier.thread)
-        || match (earlier.operation, later.operation) {
-            (Release(released) | Wait(released), Acquire(acquired) | Wake(acquired))
-            | (Release(released) | Wait(released), AcquireShared(acquired))
-            | (ReleaseShared(released), Acquire(acquired) | Wake(acquired)) => released == acquired,
-            (Send(sent), Receive(received)) => sent == received,
-            // Between the two is all that the thread did, even if none of it is in the trace.
-            (Fork(started), Join(joined)) => started == joined,
-            _ => false,
-        }
-}
-
-fn variable_of(event: &Event) -> Option<(VariableId, bool)> {
-    match event.operation {
-        Operation::Read(variable) => Some((variable, false)),
-        Operation::Write(variable) => Some((variable, true)),
-        _ => None,
-    }
+    support::run("happens-before", Options::default(), events, tables)
 }
 
 /// All pairs of racing events, by their positions.
 fn races(events: &[Event]) -> BTreeSet<(usize, usize)> {
-    let before = closure(events);
+    let before = closure(events, is_edge);
     let mut races = BTreeSet::new();
     for (later, event) in events.iter().enumerate() {
         for (earlier, other) in events[..later].iter().enumerate() {
@@ -103,39 +37,13 @@ fn races(events: &[Event]) -> BTreeSet<(usize, usize)> {
     races
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
-    (0..23, 0..3_usize).prop_map(|(kind, number)| {
-        let lock = LockId::from_index(number);
-        match kind {
-            0..5 => Operation::Read(VariableId::from_index(number)),
-            5..9 => Operation::Write(VariableId::from_index(number)),
-            9 | 10 => Operation::Acquire(lock),
-            11 | 12 => Operation::Release(lock),
-            13 => Operation::AcquireShared(lock),
-            14 => Operation::ReleaseShared(lock),
-            15 => Operation::Wait(lock),
-            16 => Operation::Wake(lock),
-            17 => Operation::Fork(ThreadId::from_index(number + 1)),
-            18 => Operation::Join(ThreadId::from_index(number + 1)),
-            19 => Operation::Send(ChannelId::from_index(number)),
-            20 => Operation::Receive(ChannelId::from_index(number)),
-            21 => Operation::Notify(lock),
-            _ => Operation::End,
-        }
-    })
-}
-
-/// Events whose sites are their positions. They need not be well-formed: the definition holds for
-/// every sequence.
-fn trace() -> impl Strategy<Value = Vec<Event>> {
-    prop::collection::vec((0..5_usize, operation()), 0..50).prop_map(|steps| {
-        let event = |(position, (thread, operation))| Event {
-            thread: ThreadId::from_index(thread),
-            site: SiteId::from_index(position),
-            operation,
-        };
-        steps.into_iter().enumerate().map(event).collect()
-    })
+/// The positions of the accesses of a finding.
+fn pair(finding: &Finding) -> (usize, usize) {
+    let position = |index: usize| match finding.accesses[index].site() {
+        Some(Frame::Location(number)) => usize::try_from(*number).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    (position(0), position(1))
 }
 
 proptest! {
@@ -158,11 +66,7 @@ proptest! {
         // Every pair that is told is one, with the threads and kinds that it has.
         for finding in &checked.findings {
             let [earlier, later] = finding.accesses.as_slice() else { panic!("two accesses") };
-            let position = |frame: Option<&Frame>| match frame {
-                Some(Frame::Location(number)) => usize::try_from(*number).unwrap(),
-                other => panic!("{other:?}"),
-            };
-            let pair = (position(earlier.site()), position(later.site()));
+            let pair = pair(finding);
             prop_assert!(expected.contains(&pair), "{:?}", pair);
             for (access, position) in [(earlier, pair.0), (later, pair.1)] {
                 let event = &events[position];
@@ -180,12 +84,16 @@ proptest! {
         prop_assert_eq!(paired.len(), positions.len());
     }
 
+    /// With all pairs asked for, every pair of racing events is told, since each has a place of its own.
     #[test]
-    fn events_that_are_not_needed_change_nothing(events in trace()) {
+    fn every_pair_is_told_on_request(events in trace()) {
         let tables = tables();
-        let is_needed = |event: &&Event| entry().needs.events.contains(&kind_of(event.operation));
-        let needed: Vec<Event> = events.iter().filter(is_needed).copied().collect();
-        prop_assert_eq!(run(&events, &tables).0, run(&needed, &tables).0);
+        let (racing, checked) = support::run("happens-before", Options { all: true }, &events, &tables);
+        let told: BTreeSet<(usize, usize)> = checked.findings.iter().map(pair).collect();
+        let expected = races(&events);
+        prop_assert_eq!(&told, &expected);
+        prop_assert_eq!(told.len(), checked.findings.len());
+        prop_assert_eq!(racing, run(&events, &tables).0);
     }
 
     /// The filter `Epoch` drops repeated accesses; the racy variables stay the same.

@@ -2,37 +2,22 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::Options;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{
-    Event, LockId, Operation, SiteId, Sites, Tables, Thread, ThreadId, Variable, VariableId,
-};
+use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId};
 
 const THREADS: usize = 3;
 
-fn tables() -> Tables {
-    let mut tables = Tables { sites: Sites::Numbered, ..Tables::default() };
-    for index in 0..THREADS {
-        let name = tables.names.intern(format!("N{index}").as_bytes());
-        tables.threads.push(Thread { name });
-        tables.variables.push(Variable::Named(name));
-    }
-    tables
-}
-
-/// The positions of the events that the detector leaves unordered with an earlier one, and how many became findings.
-fn run(events: &[Event]) -> (BTreeSet<usize>, usize) {
-    let tables = tables();
-    let entry = DETECTORS.iter().find(|entry| entry.name == "wcp").unwrap();
-    let mut detector = (entry.make)(&Options::default());
-    detector.on_all(events, &tables);
-    let mut racing = detector.take_racing_events();
-    let checked = detector.finish(&tables);
+/// The positions of the events that the detector leaves unordered with an earlier one.
+fn told(events: &[Event]) -> BTreeSet<usize> {
+    let (mut racing, checked) = support::run("wcp", Options::default(), events, &support::tables());
     racing.extend(checked.racing);
-    (racing.iter().map(|event| event.site.index()).collect(), checked.findings.len())
+    racing.iter().map(|event| event.site.index()).collect()
 }
 
 /// A critical section: its first event, and its release or the end of the trace.
@@ -209,6 +194,6 @@ proptest! {
 
     #[test]
     fn events_are_those_of_the_definition(events in trace()) {
-        prop_assert_eq!(run(&events).0, racing(&events));
+        prop_assert_eq!(told(&events), racing(&events));
     }
 }

@@ -21,7 +21,6 @@ mod tests;
 mod window;
 mod witness;
 
-pub(crate) use closure::Closure;
 pub(crate) use deadlocks::deadlocks;
 pub(crate) use describe::describe;
 pub(crate) use overlapping::Overlapping;

@@ -46,6 +46,19 @@ impl<'w> Replay<'w> {
         self.done[place.thread] + 1 == place.local
     }
 
+    /// Whether an event comes next in its thread, and is an acquisition of a lock that another thread holds.
+    pub(crate) fn is_blocked(&self, position: u32) -> bool {
+        let event = self.window.events[position as usize];
+        let (lock, mode) = match event.operation {
+            Operation::Acquire(lock) => (lock, Mode::Exclusive),
+            Operation::AcquireShared(lock) => (lock, Mode::Shared),
+            _ => return false,
+        };
+        let holders = self.holders.get(&lock).into_iter().flatten();
+        let mut others = holders.filter(|(thread, _)| *thread != event.thread);
+        self.is_next(position) && others.any(|(_, held)| held.excludes(mode))
+    }
+
     /// Whether a thread, by its number in the window, holds any lock.
     pub(super) fn holds_locks(&self, thread: usize) -> bool {
         self.held.of(self.window.thread(thread)).next().is_some()

@@ -207,9 +207,11 @@ fn all_deadlocks(events: &[Event]) -> (BTreeSet<BTreeSet<usize>>, BTreeSet<BTree
             for &it in order {
                 let thread = events[it].thread.index();
                 match events[it].operation {
-                    Operation::Acquire(it) if it == lock => drop(holders.insert((thread, true))),
+                    Operation::Acquire(it) if it == lock => {
+                        holders.insert((thread, true));
+                    }
                     Operation::AcquireShared(it) if it == lock => {
-                        drop(holders.insert((thread, false)))
+                        holders.insert((thread, false));
                     }
                     Operation::Release(it) | Operation::ReleaseShared(it) if it == lock => {
                         holders.retain(|(other, _)| *other != thread);

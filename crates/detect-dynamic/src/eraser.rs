@@ -1,0 +1,112 @@
+//! Variables that no lock protects at all accesses.
+//!
+//! After S. Savage et al., *Eraser: A Dynamic Data Race Detector for Multithreaded Programs*, TOCS 1997, as B. P. Wood's
+//! thesis (section 2.2.1, algorithm 2.1) and L. Wang and S. D. Stoller (section 5.4) describe it. While one thread
+//! alone uses a variable, it is being initialized. From the second thread on, the locks held at all accesses are
+//! kept; when none is left and the variable was written after its initialization, the access is told.
+//!
+//! Deviations: from the thesis, whose algorithm has no state for variables that are shared and only read, so that it
+//! tells a first read by a second thread as well. A lock that is held together with other readers protects reads alone.
+//!
+//! Guarantees: an access is told exactly if the variable is shared and modified, and no lock is left.
+//!
+//! Misses: what the first thread does before a second one comes is taken for initialization, so that a read by the
+//! second thread is never told against it. Tells although it is right: every order that is not made by locks: start and
+//! join, volatile variables, queues; a variable that changes its lock.
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Evidence, Rule};
+use unsnarl_trace::{Event, Operation, Tables, ThreadId, VariableId};
+
+use crate::describe::RaceSubject;
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::protections::{ProtectionId, Protections};
+use crate::races::{Kind, Races, Surroundings, Telling};
+use crate::witnesses::Witnesses;
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "eraser",
+    rule: Rule::LocksetRace,
+    summary: "variables that no lock protects at all accesses",
+    is_default: false,
+    needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
+    make: |_| Box::new(Eraser::default()),
+};
+
+const TELLING: Telling = Telling {
+    rule: Rule::LocksetRace,
+    evidence: Evidence::Predicted,
+    detector: "dynamic/eraser",
+    verdict: "and no lock is held at all accesses to it",
+};
+
+#[derive(Default)]
+struct Eraser {
+    surroundings: Surroundings,
+    protections: Protections,
+    variables: SecondaryMap<VariableId, Known>,
+    races: Races,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    state: State,
+    witnesses: Witnesses,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    /// Nobody has accessed it.
+    #[default]
+    Virgin,
+    /// One thread alone has accessed it.
+    Exclusive(ThreadId),
+    /// Several have, and since the second came it was only read; the locks held at all accesses since then.
+    Shared(ProtectionId),
+    /// Several have, and it was written since.
+    SharedModified(ProtectionId),
+}
+
+impl Detector for Eraser {
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        let Some((variable, seen)) = self.surroundings.access(event) else {
+            if let Operation::Forget(variable) = event.operation {
+                self.variables[variable] = Known::default();
+            }
+            return self.surroundings.on(event);
+        };
+        let Known { state, witnesses } = &mut self.variables[variable];
+        let protections = &mut self.protections;
+        let held = protections.of(&seen, &self.surroundings.locksets);
+        *state = match (*state, seen.kind) {
+            (State::Virgin, _) => State::Exclusive(seen.thread),
+            (State::Exclusive(owner), _) if owner == seen.thread => State::Exclusive(owner),
+            (State::Exclusive(_), Kind::Read) => State::Shared(held),
+            (State::Exclusive(_), Kind::Write) => State::SharedModified(held),
+            (State::Shared(locks), Kind::Read) => State::Shared(protections.common(locks, held)),
+            (State::Shared(locks), Kind::Write) | (State::SharedModified(locks), _) => {
+                State::SharedModified(protections.common(locks, held))
+            }
+        };
+        if matches!(*state, State::SharedModified(locks) if protections.is_empty(locks)) {
+            self.races.add_event(seen.site, variable);
+            let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
+            if let Some(other) = other {
+                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+            }
+        }
+        witnesses.add(seen);
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        self.races.take_events()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        Checked {
+            findings: self.races.findings(&TELLING, &self.surroundings, tables),
+            ..Checked::default()
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Locks that threads acquire in different orders, so that another schedule could have made them wait for each other
+//! for ever.
+//!
+//! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 2 (potential for
+//! deadlock, an extension of Goodlock) and section 4 (thread periods). Whoever acquires a lock while holding others
+//! makes a step; [`crate::lock_cycles`] finds the cycles of steps.
+//!
+//! Deviations from the paper:
+//! - Cycles have any length, not two locks alone.
+//! - Locks of `java.util.concurrent` count as monitors do. Two threads that share a lock do not wait for each other.
+//! - Waiting for a notification acquires the lock again when it ends, with all others held.
+//! - Start and join of threads exclude a cycle. What other synchronization ordered in this run, a queue or a volatile
+//!   variable, another schedule might not have ordered: such a cycle is told, less sure.
+//!
+//! Guarantees: for every cycle of steps by different threads, without a gate, that start and join allow, one with the
+//! same or fewer places is told, unless a note says that the search was cut short.
+//!
+//! Misses: deadlocks of one thread alone; of code that this run did not reach; of waiting for anything that is no lock.
+//! When a thread makes the same step in many periods, the first and the last few of these count. Tells although it
+//! cannot be: order that the program makes by itself, by data; `tryLock`, which gives up.
+
+use std::hash::BuildHasherDefault;
+
+use indexmap::IndexMap;
+use rustc_hash::FxHasher;
+use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
+use unsnarl_findings::{Effect, Heuristic, Rule, Severity};
+use unsnarl_trace::{self as trace, Event, LockId, NameId, Operation, Tables, ThreadId};
+
+use crate::clocks::{Clocks, ThreadClock};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::lock_cycles::{PlaceId, Search, Step};
+use crate::locksets::{Held, Mode};
+use crate::periods::Periods;
+use crate::races::Surroundings;
+use crate::waiting_cycle::{self, Acquisition};
+
+const DETECTOR: &str = "dynamic/lock-order";
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "lock-order",
+    rule: Rule::LockOrderCycle,
+    summary: "locks that threads acquire in different orders",
+    is_default: true,
+    needs: Needs {
+        events: &[EventKind::Lock, EventKind::Thread, EventKind::Channel],
+        tolerates: &[Filter::Epoch, Filter::Escape],
+        exact: false,
+    },
+    make: |_| Box::new(LockOrder::default()),
+};
+
+static ORDERED_IN_THIS_RUN: Heuristic = Heuristic {
+    name: "ordered-in-this-run",
+    effect: Effect::lowers(2),
+    sentence: "other synchronization than start and join ordered the threads in this run, and might always do so",
+};
+
+/// Of how many periods in which a thread makes the same step the first count, and of how many the last.
+const KEPT_PERIODS: usize = 8;
+
+#[derive(Default)]
+struct LockOrder {
+    surroundings: Surroundings,
+    /// What start and join alone order.
+    starts: Clocks,
+    /// What all but locks orders.
+    periods: Periods,
+    snapshots: PrimaryMap<PeriodId, Snapshot>,
+    /// The period that a thread is in, if it has made a step in it.
+    current: SecondaryMap<ThreadId, Option<PeriodId>>,
+    acquisitions: IndexMap<Acquisition, Vec<PeriodId>, BuildHasherDefault<FxHasher>>,
+}
+
+entity_id! {
+    /// A period of a thread in which it has made a step.
+    struct PeriodId("period");
+}
+
+/// When a period was.
+#[derive(Debug)]
+struct Snapshot {
+    by_starts: ThreadClock,
+    by_all: ThreadClock,
+}
+
+impl Detector for LockOrder {
+    #[inline]
+    fn on(&mut self, event: &Event, _tables: &Tables) {
+        use Operation::{Acquire, AcquireShared, End, Fork, Join, Receive, Send, Wake};
+        match event.operation {
+            Operation::Read(_) | Operation::Write(_) => return,
+            Acquire(lock) | Wake(lock) => self.acquire(event, lock, Mode::Exclusive),
+            AcquireShared(lock) => self.acquire(event, lock, Mode::Shared),
+            Fork(child) | Join(child) => {
+                self.starts.on(event);
+                self.current[event.thread] = None;
+                self.current[child] = None;
+            }
+            End => {
+                self.starts.on(event);
+                self.current[event.thread] = None;
+            }
+            Send(_) | Receive(_) => self.current[event.thread] = None,
+            _ => {}
+        }
+        self.periods.on(event);
+        self.surroundings.on(event);
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let mut places: UniqueMap<PlaceId, _> = UniqueMap::new();
+        let mut steps = Vec::new();
+        let mut origins = Vec::new();
+        for (acquisition, periods) in &self.acquisitions {
+            let lock_class = class(acquisition.acquired.lock, tables);
+            let place = places.intern((acquisition.site, acquisition.calls, lock_class));
+            let held = self.surroundings.locksets.held_in(acquisition.held);
+            let Acquisition { thread, acquired, .. } = *acquisition;
+            for &period in periods {
+                steps.push(Step { thread, held: held.clone(), acquired, place });
+                origins.push((acquisition, period));
+            }
+        }
+        let snapshot = |step: usize| &self.snapshots[origins[step].1];
+        let by_all = |one: usize, other: usize| {
+            are_concurrent(&snapshot(one).by_all, &snapshot(other).by_all)
+        };
+        let mut search = Search::new(&steps);
+        search.run(by_all);
+        search
+            .run(|one, other| are_concurrent(&snapshot(one).by_starts, &snapshot(other).by_starts));
+        let mut findings = Vec::new();
+        for cycle in search.cycles() {
+            let acquisitions: Vec<Acquisition> =
+                cycle.iter().map(|&step| *origins[step].0).collect();
+            let mut finding =
+                waiting_cycle::finding(DETECTOR, &acquisitions, &self.surroundings, tables);
+            let overlap =
+                |&one: &usize| cycle.iter().all(|&other| one == other || by_all(one, other));
+            if !cycle.iter().all(overlap) {
+                finding.severity = Severity::Warning;
+                finding.reasons.push(ORDERED_IN_THIS_RUN.holds());
+            }
+            findings.push(finding);
+        }
+        let cut = "lock-order: the locks form more cycles than were looked at; there may be more findings";
+        let notes = search.was_cut_short().then(|| cut.to_owned()).into_iter().collect();
+        let stats = vec![("nested_acquisitions", self.acquisitions.len() as u64)];
+        Checked { findings, stats, notes, ..Checked::default() }
+    }
+}
+
+fn are_concurrent(one: &ThreadClock, other: &ThreadClock) -> bool {
+    !one.knows(other.now()) && !other.knows(one.now())
+}
+
+/// The class of a lock, if the trace tells it.
+fn class(lock: LockId, tables: &Tables) -> Option<NameId> {
+    match tables.locks[lock] {
+        trace::Lock::Object(object) => Some(tables.objects[object].class),
+        trace::Lock::Named(_) => None,
+    }
+}
+
+impl LockOrder {
+    /// A thread acquires a lock. To enter one again that it holds is no step.
+    fn acquire(&mut self, event: &Event, lock: LockId, mode: Mode) {
+        let locksets = &self.surroundings.locksets;
+        let held = locksets.held(event.thread);
+        if locksets.is_empty(held) || locksets.locks(held).contains(&lock) {
+            return;
+        }
+        let calls = self.surroundings.calls.of(event.thread);
+        let acquired = Held { lock, mode };
+        let acquisition =
+            Acquisition { thread: event.thread, held, acquired, site: event.site, calls };
+        let period = self.period(event.thread);
+        let periods = self.acquisitions.entry(acquisition).or_default();
+        if periods.last() == Some(&period) {
+            return;
+        }
+        if periods.len() == 2 * KEPT_PERIODS {
+            periods.remove(KEPT_PERIODS);
+        }
+        periods.push(period);
+    }
+
+    fn period(&mut self, thread: ThreadId) -> PeriodId {
+        *self.current[thread].get_or_insert_with(|| {
+            let by_starts: ThreadClock = self.starts.of(thread).clone();
+            let by_all = self.periods.of(thread).clone();
+            self.snapshots.push(Snapshot { by_starts, by_all })
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Variables that neither locks nor thread periods protect.
+//!
+//! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 5.4 and figure 3:
+//! of every variable the smallest sets of locks held at reads, the locks held at all writes, and the periods of threads
+//! in which it was read and written. It is told when a write is in a period that is concurrent with another access, and
+//! no lock is held at all writes, or at some read none of these is held. What happens before an object escapes its
+//! thread ([`Escape`]) does not count.
+//!
+//! Deviations: periods are separated by everything that orders threads other than locks, not by start, join and barriers
+//! alone ([`Periods`]). A lock that is held together with other readers protects reads alone. Of the periods of a
+//! thread the last is kept: what is concurrent with an earlier one and ordered after the last does not exist.
+//!
+//! Guarantees: an access is told exactly if the condition of figure 3 holds behind it. Once it does, all later accesses to
+//! the variable are told.
+//!
+//! Misses: pairs that wait and notify do not order; accesses that a queue or a volatile variable happened to order. Tells
+//! although it is right: the test is about all accesses together, so that the lock that is missing and the period
+//! that is concurrent may belong to different ones.
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Evidence, Rule};
+use unsnarl_trace::{Event, Operation, Tables, VariableId};
+
+use crate::describe::RaceSubject;
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::escape::Escape;
+use crate::lasts::{Last, put};
+use crate::periods::Periods;
+use crate::protections::{ProtectionId, Protections};
+use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "multilockset",
+    rule: Rule::LocksetRace,
+    summary: "variables that neither locks nor the order of thread periods protect",
+    is_default: false,
+    needs: Needs {
+        events: &[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Thread,
+            EventKind::Channel,
+            EventKind::Reference,
+        ],
+        tolerates: &[Filter::Escape],
+        exact: false,
+    },
+    make: |_| Box::new(Multilockset::default()),
+};
+
+const TELLING: Telling = Telling {
+    rule: Rule::LocksetRace,
+    evidence: Evidence::Predicted,
+    detector: "dynamic/multilockset",
+    verdict: "and neither a common lock nor the order of threads keeps the accesses to it apart",
+};
+
+#[derive(Default)]
+struct Multilockset {
+    escape: Escape,
+    periods: Periods,
+    surroundings: Surroundings,
+    protections: Protections,
+    variables: SecondaryMap<VariableId, Option<Box<Known>>>,
+    races: Races,
+}
+
+/// What is known about an escaped variable.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// The locks of reads, without such as are part of another.
+    read_sets: Vec<ProtectionId>,
+    /// The locks of all writes, if there was one.
+    write_set: Option<ProtectionId>,
+    /// The last reads and writes of every slot.
+    reads: Vec<Last>,
+    writes: Vec<Last>,
+    has_concurrent_writes: bool,
+    has_concurrent_read_and_write: bool,
+}
+
+impl Detector for Multilockset {
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        let is_kept = self.escape.keeps(event, tables);
+        let Some((variable, seen)) = self.surroundings.access(event) else {
+            if let Operation::Forget(variable) = event.operation {
+                self.variables[variable] = None;
+            }
+            self.periods.on(event);
+            return self.surroundings.on(event);
+        };
+        if !is_kept {
+            return;
+        }
+        let known = self.variables[variable].get_or_insert_default();
+        known.add_locks(&seen, &mut self.protections, &self.surroundings);
+        known.add_period(&seen, &mut self.periods);
+        if known.may_race(&mut self.protections) {
+            self.races.add_event(seen.site, variable);
+            if let Some(other) = self.witness(variable, &seen) {
+                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+            }
+        }
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        self.races.take_events()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        Checked {
+            findings: self.races.findings(&TELLING, &self.surroundings, tables),
+            ..Checked::default()
+        }
+    }
+}
+
+impl Known {
+    fn add_locks(&mut self, seen: &Seen, protections: &mut Protections, around: &Surroundings) {
+        let held = protections.of(seen, &around.locksets);
+        match seen.kind {
+            Kind::Write => self.write_set = Some(protections.refined(self.write_set, held)),
+            Kind::Read => {
+                if !self.read_sets.iter().any(|&set| protections.is_part(set, held)) {
+                    self.read_sets.retain(|&set| !protections.is_part(held, set));
+                    self.read_sets.push(held);
+                }
+            }
+        }
+    }
+
+    fn add_period(&mut self, seen: &Seen, periods: &mut Periods) {
+        let clock = periods.of(seen.thread);
+        let is_concurrent = |lasts: &[Last]| lasts.iter().any(|last| !last.is_known(clock));
+        let last = Last::new(clock.now(), seen);
+        match seen.kind {
+            Kind::Read => {
+                self.has_concurrent_read_and_write |= is_concurrent(&self.writes);
+                put(&mut self.reads, last);
+            }
+            Kind::Write => {
+                self.has_concurrent_writes |= is_concurrent(&self.writes);
+                self.has_concurrent_read_and_write |= is_concurrent(&self.reads);
+                put(&mut self.writes, last);
+            }
+        }
+    }
+
+    /// The test of figure 3.
+    fn may_race(&self, protections: &mut Protections) -> bool {
+        match self.write_set {
+            None => false,
+            Some(locks) if protections.is_empty(locks) => {
+                self.has_concurrent_writes || self.has_concurrent_read_and_write
+            }
+            Some(locks) => {
+                self.has_concurrent_read_and_write
+                    && self.read_sets.iter().any(|&read| protections.are_apart(read, locks))
+            }
+        }
+    }
+}
+
+impl Multilockset {
+    /// The access of another thread that shows best what is wrong: one that conflicts, is concurrent and shares no lock.
+    fn witness(&mut self, variable: VariableId, seen: &Seen) -> Option<Seen> {
+        let known = self.variables[variable].as_ref()?;
+        let clock = self.periods.of(seen.thread).clone();
+        let lasts = |lasts: &[Last], kind| {
+            let are: Vec<(Last, Kind)> = lasts.iter().map(|&last| (last, kind)).collect();
+            are
+        };
+        let mut others = lasts(&known.reads, Kind::Read);
+        others.extend(lasts(&known.writes, Kind::Write));
+        let own = self.protections.of(seen, &self.surroundings.locksets);
+        let mut best = None;
+        for (last, kind) in others {
+            let Some(other) = self.periods.seen(last, kind).filter(|it| it.thread != seen.thread)
+            else {
+                continue;
+            };
+            let conflicts = kind == Kind::Write || seen.kind == Kind::Write;
+            let protection = self.protections.of(&other, &self.surroundings.locksets);
+            let is_apart = self.protections.are_apart(own, protection);
+            let worth = (conflicts, !last.is_known(&clock), is_apart);
+            if best.is_none_or(|(best, _)| worth >= best) {
+                best = Some((worth, other));
+            }
+        }
+        best.map(|(_, other)| other)
+    }
+}

@@ -1,0 +1,36 @@
+//! Thread periods: which parts of threads can overlap, whatever the order in which locks are acquired.
+//!
+//! After L. Wang and S. D. Stoller, section 4, where a period ends at a start, a join or a barrier. Here everything counts
+//! that orders threads other than locks; latches, futures and queues are to modern programs what barriers were.
+
+use unsnarl_trace::{Event, Operation, ThreadId};
+
+use crate::clocks::{Clocks, Epoch, ThreadClock};
+use crate::lasts::Last;
+use crate::races::{Kind, Seen};
+
+/// The periods of all threads.
+#[derive(Debug, Default)]
+pub(crate) struct Periods(Clocks);
+
+impl Periods {
+    /// Takes in what an event orders.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event) {
+        use Operation::{End, Fork, Join, Receive, Send};
+        if matches!(event.operation, Fork(_) | Join(_) | End | Send(_) | Receive(_)) {
+            self.0.on(event);
+        }
+    }
+
+    /// The period that a thread is in: two are concurrent if neither knows when the other was.
+    #[inline]
+    pub(crate) fn of(&mut self, thread: ThreadId) -> &ThreadClock {
+        self.0.of(thread)
+    }
+
+    /// An access with who made it, if there was one.
+    pub(crate) fn seen(&self, last: Last, kind: Kind) -> Option<Seen> {
+        (last.epoch != Epoch::NEVER).then(|| last.seen(kind, &self.0))
+    }
+}

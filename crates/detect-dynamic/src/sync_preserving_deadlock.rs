@@ -1,0 +1,131 @@
+//! Deadlocks that did not happen in this run and can happen in another: of the cycles that `lock-order` tells, those that
+//! a reordering of the run shows.
+//!
+//! After H. C. Tunç, U. Mathur, A. Pavlogiannis and M. Viswanathan, *Sound Dynamic Deadlock Prediction in Linear Time*, PLDI
+//! 2023 (SPDOffline). What a reordering is and how it is found, [`crate::prediction`] says.
+//!
+//! Deviations from the paper: windows that overlap by half, and shared locks, as in `sync-preserving`. Cycles of up to six
+//! threads, and of many alike in one window the first.
+//!
+//! Guarantees: every cycle has a reordering of the trace, which was replayed before the cycle is told, behind which every
+//! thread of the cycle asks for a lock that the next one holds. That holds for exact traces only.
+//!
+//! Misses: deadlocks for which critical sections would have to change places, acquisitions that are more than a window
+//! apart, and waiting for anything that is no lock.
+
+use rustc_hash::FxHashSet;
+use unsnarl_findings::{Effect, Heuristic, Rule};
+use unsnarl_trace::{Event, Operation, Tables};
+
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
+use crate::locksets::{Held, Mode};
+use crate::prediction::{self, Overlapping, Window};
+use crate::races::Surroundings;
+use crate::waiting_cycle::{self, Acquisition};
+
+const DETECTOR: &str = "dynamic/sync-preserving-deadlock";
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "sync-preserving-deadlock",
+    rule: Rule::LockOrderCycle,
+    summary: "locks that a reordering of the run shows threads waiting for",
+    is_default: false,
+    needs: Needs {
+        events: &[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Contention,
+            EventKind::Thread,
+            EventKind::Channel,
+        ],
+        tolerates: &[],
+        exact: true,
+    },
+    make,
+};
+
+static REORDERING: Heuristic = Heuristic {
+    name: "deadlock-reordering",
+    effect: Effect::raises(3),
+    sentence: "a reordering of the run shows it",
+};
+
+fn make(_: &Options) -> Box<dyn Detector> {
+    Box::new(SyncPreservingDeadlock::default())
+}
+
+#[derive(Default)]
+struct SyncPreservingDeadlock {
+    surroundings: Surroundings,
+    windows: Overlapping,
+    /// The acquisitions of the window, by the positions of their events.
+    acquisitions: Vec<Option<Acquisition>>,
+    found: Vec<(Vec<Acquisition>, String)>,
+    known: FxHashSet<Vec<Acquisition>>,
+    refused: u64,
+}
+
+impl Detector for SyncPreservingDeadlock {
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        let acquired = match event.operation {
+            Operation::Acquire(lock) => Some(Held { lock, mode: Mode::Exclusive }),
+            Operation::AcquireShared(lock) => Some(Held { lock, mode: Mode::Shared }),
+            _ => None,
+        };
+        let Surroundings { locksets, calls } = &self.surroundings;
+        self.acquisitions.push(acquired.map(|acquired| Acquisition {
+            thread: event.thread,
+            held: locksets.held(event.thread),
+            acquired,
+            site: event.site,
+            calls: calls.of(event.thread),
+        }));
+        self.surroundings.on(event);
+        if let Some(window) = self.windows.add(*event) {
+            self.look(&window, tables);
+            self.acquisitions.drain(..self.acquisitions.len() - self.windows.len());
+        }
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(mut self: Box<Self>, tables: &Tables) -> Checked {
+        let window = self.windows.rest();
+        self.look(&window, tables);
+        let findings = self.found.iter().map(|(cycle, reordering)| {
+            let mut finding = waiting_cycle::finding(DETECTOR, cycle, &self.surroundings, tables);
+            finding.reasons.push(REORDERING.holds_because(reordering.clone()));
+            finding
+        });
+        Checked {
+            findings: findings.collect(),
+            stats: vec![("refused_predictions", self.refused)],
+            ..Checked::default()
+        }
+    }
+}
+
+impl SyncPreservingDeadlock {
+    fn look(&mut self, window: &Window, tables: &Tables) {
+        for deadlock in prediction::deadlocks(window) {
+            let mut events = deadlock.acquisitions.iter();
+            let cycle = events.clone().filter_map(|&event| self.acquisitions[event as usize]);
+            let cycle: Vec<Acquisition> = cycle.collect();
+            if self.known.contains(&cycle) {
+                continue;
+            }
+            let order = deadlock.before.events(window);
+            let is_shown = prediction::replay(window, &order)
+                .is_some_and(|next| events.all(|&event| next.is_blocked(event)));
+            if !is_shown {
+                self.refused += 1;
+                continue;
+            }
+            self.found.push((cycle.clone(), prediction::describe(window, &order, tables)));
+            self.known.insert(cycle);
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Acquisitions of locks that wait for each other, as a finding.
+
+use indexmap::IndexSet;
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subject};
+use unsnarl_trace::{LockId, SiteId, Tables, ThreadId};
+
+use crate::calls::CallsId;
+use crate::describe::{self, lock, place, stack};
+use crate::locksets::{Held, LocksetId};
+use crate::races::Surroundings;
+
+const HINT: &str =
+    "acquire the locks in the same order everywhere, or hold one more lock around all of it";
+
+/// How many acquisitions the message names.
+const TOLD: usize = 3;
+
+/// A thread holds locks and acquires another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Acquisition {
+    pub(crate) thread: ThreadId,
+    pub(crate) held: LocksetId,
+    pub(crate) acquired: Held,
+    pub(crate) site: SiteId,
+    pub(crate) calls: CallsId,
+}
+
+/// The finding of a cycle. At the position of a lock is the access that holds it and acquires the next one.
+pub(crate) fn finding(
+    detector: &'static str,
+    cycle: &[Acquisition],
+    surroundings: &Surroundings,
+    tables: &Tables,
+) -> Finding {
+    let before = cycle.iter().cycle().skip(cycle.len() - 1);
+    let locks = before.zip(cycle).map(|(before, _)| lock(before.acquired.lock, tables));
+    let locks: Vec<Lock> = locks.collect();
+    let accesses: Vec<Access> = cycle.iter().map(|it| access(it, surroundings, tables)).collect();
+    let next = locks.iter().cycle().skip(1);
+    let told: Vec<String> = accesses
+        .iter()
+        .zip(locks.iter().zip(next))
+        .take(TOLD)
+        .map(|(access, (held, acquired))| {
+            let by = access.thread.as_deref().unwrap_or("a thread");
+            let at = access.site().map_or_else(String::new, place);
+            format!("{by} holds {held} and acquires {acquired} at {at}")
+        })
+        .collect();
+    let more = match cycle.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(", and so on with {more} more"),
+    };
+    let message = format!("{}{more}: they can wait for each other for ever", told.join(", "));
+    let mut locks = locks.into_iter();
+    let first = locks.next().expect("a cycle has locks");
+    let subject = Subject::locks(first, locks);
+    let rule = Rule::LockOrderCycle;
+    let mut finding = Finding::new(rule, subject, Evidence::Predicted, detector, message, accesses);
+    finding.hint = Some(HINT.to_owned());
+    finding
+}
+
+fn access(acquisition: &Acquisition, surroundings: &Surroundings, tables: &Tables) -> Access {
+    let held = surroundings.locksets.locks(acquisition.held);
+    let held: IndexSet<LockId> = held.into_iter().collect();
+    let held = held.into_iter().map(|held| lock(held, tables)).collect();
+    let callers = surroundings.calls.sites(acquisition.calls);
+    let stack = stack(acquisition.site, callers, tables);
+    let by = describe::thread(acquisition.thread, tables);
+    Access::new(AccessKind::Acquire, stack).by(by).holding(held)
+}

@@ -1,0 +1,47 @@
+//! Accesses to a variable that show why no lock protects it: for a detector that only knows locksets, two accesses of
+//! each kind are enough to name one of another thread.
+
+use crate::locksets::Locksets;
+use crate::protections::Protections;
+use crate::races::{Kind, Seen};
+
+/// The last read, the last read by another thread than that, and the same of writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Witnesses {
+    reads: [Option<Seen>; 2],
+    writes: [Option<Seen>; 2],
+}
+
+impl Witnesses {
+    /// Takes in an access.
+    pub(crate) fn add(&mut self, seen: Seen) {
+        let of_kind = match seen.kind {
+            Kind::Read => &mut self.reads,
+            Kind::Write => &mut self.writes,
+        };
+        if of_kind[0].is_some_and(|last| last.thread != seen.thread) {
+            of_kind[1] = of_kind[0];
+        }
+        of_kind[0] = Some(seen);
+    }
+
+    /// The access of another thread that shows best what is wrong with this one: one that conflicts with it, and
+    /// shares no lock with it.
+    pub(crate) fn against(
+        &self,
+        seen: &Seen,
+        protections: &mut Protections,
+        locksets: &Locksets,
+    ) -> Option<Seen> {
+        let own = protections.of(seen, locksets);
+        // Of those that are worth the same, the last one.
+        let others = self.reads.iter().rev().chain(self.writes.iter().rev()).flatten();
+        let others = others.filter(|other| other.thread != seen.thread);
+        let by_worth = |other: &&Seen| {
+            let conflicts = other.kind == Kind::Write || seen.kind == Kind::Write;
+            let protection = protections.of(other, locksets);
+            (conflicts, protections.are_apart(own, protection))
+        };
+        others.max_by_key(by_worth).copied()
+    }
+}
