@@ -113,7 +113,10 @@ impl SyncPreservingDeadlock {
         for deadlock in prediction::deadlocks(window) {
             let mut events = deadlock.acquisitions.iter();
             let cycle = events.clone().filter_map(|&event| self.acquisitions[event as usize]);
-            let cycle: Vec<Acquisition> = cycle.collect();
+            let mut cycle: Vec<Acquisition> = cycle.collect();
+            let first =
+                (0..cycle.len()).min_by_key(|&it| (cycle[it].site, cycle[it].acquired.lock));
+            cycle.rotate_left(first.unwrap_or(0));
             if self.known.contains(&cycle) {
                 continue;
             }

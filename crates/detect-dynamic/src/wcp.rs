@@ -62,7 +62,7 @@ fn make(_: &Options) -> Box<dyn Detector> {
 struct Wcp {
     threads: SecondaryMap<ThreadId, OfThread>,
     locks: SecondaryMap<LockId, OfLock>,
-    channels: SecondaryMap<ChannelId, Both>,
+    channels: SecondaryMap<ChannelId, Before>,
     variables: SecondaryMap<VariableId, OfVariable>,
     /// Pairs that are unordered, by their positions in the trace, of which the window has the later.
     candidates: Vec<[usize; 2]>,
@@ -97,17 +97,25 @@ impl Clock {
     }
 }
 
-/// What comes before something by WCP, and what by happens-before.
+/// What comes before something: by WCP; by the order of threads, their starts, joins and channels; by happens-before. The
+/// second does not become the first where a lock is acquired.
 #[derive(Clone, Debug, Default)]
-struct Both {
+struct Before {
     weakly: Clock,
+    always: Clock,
     happened: Clock,
 }
 
-impl Both {
+impl Before {
     fn join(&mut self, other: &Self) {
         self.weakly.join(&other.weakly);
+        self.always.join(&other.always);
         self.happened.join(&other.happened);
+    }
+
+    /// Whether a thread's time comes before, in every order that WCP allows.
+    fn has(&self, thread: usize, time: u64) -> bool {
+        time <= self.weakly.get(thread).max(self.always.get(thread))
     }
 }
 
@@ -115,7 +123,7 @@ impl Both {
 #[derive(Clone, Debug, Default)]
 struct OfThread {
     /// What comes before what it does now, without itself.
-    before: Both,
+    before: Before,
     /// Its own time, which advances behind whatever others can learn of.
     now: u64,
     is_told: bool,
@@ -126,9 +134,9 @@ struct OfThread {
 
 impl OfThread {
     /// What comes before what it does next, with itself.
-    fn now(&self, thread: usize) -> Both {
+    fn now(&self, thread: usize) -> Before {
         let mut now = self.before.clone();
-        now.weakly.set(thread, self.now);
+        now.always.set(thread, self.now);
         now.happened.set(thread, self.now);
         now
     }
@@ -145,10 +153,10 @@ struct Held {
 
 #[derive(Clone, Debug, Default)]
 struct OfLock {
-    last: Both,
+    last: Before,
     /// What every release orders, for those who share the lock, and what those order who do.
-    all: Both,
-    shared: Both,
+    all: Before,
+    shared: Before,
     sections: Vec<Section>,
     /// The releases behind sections that read or wrote a variable.
     reads: FxHashMap<VariableId, Clock>,
@@ -215,6 +223,7 @@ impl Detector for Wcp {
             }
             Operation::Join(child) if child != event.thread => {
                 let end = self.threads[child].now(child.index());
+                self.threads[child].is_told = true;
                 self.threads[event.thread].before.join(&end);
             }
             _ => {}
@@ -287,8 +296,9 @@ impl Wcp {
             section.end = now.happened.clone();
         }
         of_lock.all.join(&now);
-        // What WCP orders before the release, without the release itself.
-        of_lock.last = Both { weakly: state.before.weakly.clone(), happened: now.happened };
+        // What WCP orders before the release, and not the release itself.
+        let Before { weakly, happened, .. } = now;
+        of_lock.last = Before { weakly, always: Clock::default(), happened };
         state.is_told = true;
     }
 
@@ -309,10 +319,10 @@ impl Wcp {
         }
         let OfVariable { reads, writes } = &mut self.variables[variable];
         let reads_too = is_write.then_some(&*reads).into_iter().flatten();
-        let before = &state.before.weakly;
+        let before = &state.before;
         let mut is_unordered = false;
         for &(other, time, earlier) in writes.iter().chain(reads_too) {
-            if other != thread && time > before.get(other) {
+            if other != thread && !before.has(other, time) {
                 is_unordered = true;
                 self.unordered += 1;
                 self.candidates.push([earlier, position]);

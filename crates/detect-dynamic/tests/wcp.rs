@@ -95,7 +95,7 @@ fn weakly_before(events: &[Event]) -> Vec<Vec<bool>> {
                     for two in (0..count).filter(|&it| is_in(second, it)) {
                         weak[release][two] |= conflict(events[one], events[two]);
                         if let Some(end) = second.release {
-                            weak[release][end] |= weak[one][two] || order[one][two];
+                            weak[release][end] |= weak[one][two];
                         }
                     }
                 }
