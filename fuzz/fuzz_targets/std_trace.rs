@@ -10,7 +10,7 @@ use unsnarl_trace::std_text::StdReader;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut reader = StdReader::new(bytes, Path::new("fuzz.std"));
-    let mut detectors: Vec<_> = DETECTORS.iter().map(|entry| (entry.make)()).collect();
+    let mut detectors: Vec<_> = DETECTORS.iter().map(|entry| (entry.make)(&unsnarl_detect_dynamic::Options::default())).collect();
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch).is_ok() && !batch.is_empty() {
         for detector in &mut detectors {

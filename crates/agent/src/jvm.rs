@@ -1,5 +1,6 @@
 //! The one module that speaks JVMTI and JNI.
 
+mod contention;
 mod sweep;
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
@@ -128,6 +129,16 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     capabilities.set_can_retransform_classes(true);
     // For the classes whose instances have ids.
     capabilities.set_can_tag_objects(true);
+    // For threads that wait for a monitor.
+    capabilities.set_can_generate_monitor_events(true);
+    capabilities.set_can_get_source_file_name(true);
+    capabilities.set_can_get_line_numbers(true);
+    let potential = table.GetPotentialCapabilities;
+    let potential = potential.ok_or(JvmError::NoFunction("GetPotentialCapabilities"))?;
+    let mut possible = jvmtiCapabilities::default();
+    // SAFETY: the arguments live during the call.
+    check("GetPotentialCapabilities", unsafe { potential(env, &raw mut possible) })?;
+    capabilities.set_can_support_virtual_threads(possible.can_support_virtual_threads());
     let add = table.AddCapabilities.ok_or(JvmError::NoFunction("AddCapabilities"))?;
     // SAFETY: the arguments live during the call.
     check("AddCapabilities", unsafe { add(env, &raw const capabilities) })?;
@@ -137,6 +148,7 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     callbacks.VMInit = Some(vm_init);
     callbacks.VMDeath = Some(vm_death);
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
+    callbacks.MonitorContendedEnter = Some(contention::contended);
     let size = size_of::<jvmtiEventCallbacks>() as jint;
     let set = table.SetEventCallbacks.ok_or(JvmError::NoFunction("SetEventCallbacks"))?;
     // SAFETY: the table is copied by the JVM.
@@ -246,6 +258,8 @@ unsafe fn start_runtime(
         (table.CallStaticVoidMethodA)(jni, hooks, method, ptr::null());
         check_exception(jni, "preparing the runtime")?;
     }
+    // SAFETY: as this function asks for.
+    unsafe { contention::listen(jvmti, jni, hooks)? };
     watch.start();
     // SAFETY: as this function asks for.
     unsafe {
@@ -374,6 +388,7 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_describe(
         watch.session.add_name(&match what {
             0 => NameRecord::Class(id, bytes),
             1 => NameRecord::Thread(id, bytes),
+            3 => NameRecord::Daemon(id, bytes),
             _ => NameRecord::Text(id, bytes),
         });
     });

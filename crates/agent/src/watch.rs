@@ -244,6 +244,16 @@ impl Watch {
         std::mem::take(&mut lock(&self.early))
     }
 
+    /// Whether the monitors that code of a class enters are recorded.
+    pub(crate) fn tells_monitors_of(&self, class: &[u8]) -> bool {
+        self.plan.events.synchronization && (self.watches(class) || self.is_analysed(class))
+    }
+
+    /// The number of a further place in the code.
+    pub(crate) fn new_site(&self) -> u32 {
+        self.numbers.take(1).0
+    }
+
     /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
     /// known by its monitor. An exception hands nothing over, and `Object` calls only itself: who waits is seen already.
     fn is_analysed(&self, class: &[u8]) -> bool {

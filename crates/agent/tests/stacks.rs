@@ -13,7 +13,7 @@ use unsnarl_testing::Jdk;
 /// Every racing access as `thread field frame frame ...`.
 fn stacks(recording: &Recording) -> BTreeSet<String> {
     let tables = recording.tables();
-    let mut detector = (DETECTORS[0].make)();
+    let mut detector = (DETECTORS[0].make)(&unsnarl_detect_dynamic::Options::default());
     detector.on_all(&recording.events, tables);
     let findings = detector.finish(tables).findings;
     let lines = findings.iter().flat_map(|finding| {

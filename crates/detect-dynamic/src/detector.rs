@@ -4,8 +4,8 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::{eraser, happens_before, lock_order, multilockset, sync_preserving};
-use crate::{sync_preserving_deadlock, two_lockset, wcp};
+use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
+use crate::{multilockset, sync_preserving, sync_preserving_deadlock, two_lockset, wcp};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -103,9 +103,12 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 8] = [
+pub static DETECTORS: [DetectorEntry; 11] = [
     happens_before::ENTRY,
     lock_order::ENTRY,
+    deadlock::ENTRY,
+    critical_wait::ENTRY,
+    indefinite_wait::ENTRY,
     eraser::ENTRY,
     two_lockset::ENTRY,
     multilockset::ENTRY,
@@ -152,6 +155,21 @@ pub enum EventKind {
     Reference,
     /// Begins and ends of transactions.
     Transaction,
+}
+
+impl EventKind {
+    /// All kinds.
+    pub const ALL: [Self; 9] = [
+        Self::Access,
+        Self::Lock,
+        Self::Contention,
+        Self::Thread,
+        Self::Lifetime,
+        Self::Channel,
+        Self::Method,
+        Self::Reference,
+        Self::Transaction,
+    ];
 }
 
 /// What a recording may leave out.

@@ -3,11 +3,14 @@
 
 mod calls;
 mod clocks;
+mod critical_wait;
+mod deadlock;
 mod describe;
 mod detector;
 mod eraser;
 mod escape;
 mod happens_before;
+mod indefinite_wait;
 mod lasts;
 mod lock_cycles;
 mod lock_order;

@@ -24,7 +24,7 @@ use std::hash::BuildHasherDefault;
 use indexmap::IndexMap;
 use rustc_hash::FxHasher;
 use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
-use unsnarl_findings::{Effect, Heuristic, Rule, Severity};
+use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Severity};
 use unsnarl_trace::{self as trace, Event, LockId, NameId, Operation, Tables, ThreadId};
 
 use crate::clocks::{Clocks, ThreadClock};
@@ -33,9 +33,13 @@ use crate::lock_cycles::{PlaceId, Search, Step};
 use crate::locksets::{Held, Mode};
 use crate::periods::Periods;
 use crate::races::Surroundings;
-use crate::waiting_cycle::{self, Acquisition};
+use crate::waiting_cycle::{self, Acquisition, Cycle};
 
-const DETECTOR: &str = "dynamic/lock-order";
+const CYCLE: Cycle = Cycle {
+    detector: "dynamic/lock-order",
+    evidence: Evidence::Predicted,
+    verdict: waiting_cycle::CAN_WAIT,
+};
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -140,7 +144,7 @@ impl Detector for LockOrder {
             let acquisitions: Vec<Acquisition> =
                 cycle.iter().map(|&step| *origins[step].0).collect();
             let mut finding =
-                waiting_cycle::finding(DETECTOR, &acquisitions, &self.surroundings, tables);
+                waiting_cycle::finding(&CYCLE, &acquisitions, &self.surroundings, tables);
             let overlap =
                 |&one: &usize| cycle.iter().all(|&other| one == other || by_all(one, other));
             if !cycle.iter().all(overlap) {

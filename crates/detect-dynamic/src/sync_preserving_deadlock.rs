@@ -14,16 +14,20 @@
 //! apart, and waiting for anything that is no lock.
 
 use rustc_hash::FxHashSet;
-use unsnarl_findings::{Effect, Heuristic, Rule};
+use unsnarl_findings::{Effect, Evidence, Heuristic, Rule};
 use unsnarl_trace::{Event, Operation, Tables};
 
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
 use crate::locksets::{Held, Mode};
 use crate::prediction::{self, Overlapping, Window};
 use crate::races::Surroundings;
-use crate::waiting_cycle::{self, Acquisition};
+use crate::waiting_cycle::{self, Acquisition, Cycle};
 
-const DETECTOR: &str = "dynamic/sync-preserving-deadlock";
+const CYCLE: Cycle = Cycle {
+    detector: "dynamic/sync-preserving-deadlock",
+    evidence: Evidence::Predicted,
+    verdict: waiting_cycle::CAN_WAIT,
+};
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -96,7 +100,7 @@ impl Detector for SyncPreservingDeadlock {
         let window = self.windows.rest();
         self.look(&window, tables);
         let findings = self.found.iter().map(|(cycle, reordering)| {
-            let mut finding = waiting_cycle::finding(DETECTOR, cycle, &self.surroundings, tables);
+            let mut finding = waiting_cycle::finding(&CYCLE, cycle, &self.surroundings, tables);
             finding.reasons.push(REORDERING.holds_because(reordering.clone()));
             finding
         });

@@ -25,9 +25,20 @@ pub(crate) struct Acquisition {
     pub(crate) calls: CallsId,
 }
 
+/// What a detector says about its cycles.
+pub(crate) struct Cycle {
+    pub(crate) detector: &'static str,
+    pub(crate) evidence: Evidence,
+    /// The end of the message.
+    pub(crate) verdict: &'static str,
+}
+
+/// The verdict on a cycle that did not happen.
+pub(crate) const CAN_WAIT: &str = "they can wait for each other for ever";
+
 /// The finding of a cycle. At the position of a lock is the access that holds it and acquires the next one.
 pub(crate) fn finding(
-    detector: &'static str,
+    telling: &Cycle,
     cycle: &[Acquisition],
     surroundings: &Surroundings,
     tables: &Tables,
@@ -51,12 +62,12 @@ pub(crate) fn finding(
         0 => String::new(),
         more => format!(", and so on with {more} more"),
     };
-    let message = format!("{}{more}: they can wait for each other for ever", told.join(", "));
+    let message = format!("{}{more}: {}", told.join(", "), telling.verdict);
     let mut locks = locks.into_iter();
     let first = locks.next().expect("a cycle has locks");
     let subject = Subject::locks(first, locks);
-    let rule = Rule::LockOrderCycle;
-    let mut finding = Finding::new(rule, subject, Evidence::Predicted, detector, message, accesses);
+    let (rule, evidence) = (Rule::LockOrderCycle, telling.evidence);
+    let mut finding = Finding::new(rule, subject, evidence, telling.detector, message, accesses);
     finding.hint = Some(HINT.to_owned());
     finding
 }

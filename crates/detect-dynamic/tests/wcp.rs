@@ -126,14 +126,10 @@ fn weakly_before(events: &[Event]) -> Vec<Vec<bool>> {
 }
 
 fn close(relation: &mut [Vec<bool>]) {
-    let count = relation.len();
-    for middle in 0..count {
-        for one in 0..count {
-            if relation[one][middle] {
-                for two in 0..count {
-                    relation[one][two] |= relation[middle][two];
-                }
-            }
+    for middle in 0..relation.len() {
+        let behind = relation[middle].clone();
+        for row in relation.iter_mut().filter(|row| row[middle]) {
+            row.iter_mut().zip(&behind).for_each(|(one, other)| *one |= other);
         }
     }
 }

@@ -23,7 +23,8 @@ impl Default for SiteNumbers {
 impl SiteNumbers {
     /// The first of so many numbers in a row. Two billion sites are more than class files of a JVM can hold, so
     /// it never wraps.
-    pub(crate) fn take(&self, count: u32) -> SiteNumber {
+    #[must_use]
+    pub fn take(&self, count: u32) -> SiteNumber {
         SiteNumber(self.0.fetch_add(count, Ordering::Relaxed))
     }
 }

@@ -34,6 +34,8 @@ pub struct Tables {
     pub makers: SecondaryMap<ObjectId, Option<ObjectId>>,
     /// The objects that threads are, as far as they are known.
     pub thread_objects: SecondaryMap<ThreadId, Option<ObjectId>>,
+    /// The threads that do not keep the program from ending.
+    pub daemons: SecondaryMap<ThreadId, bool>,
     /// The places in the code.
     pub sites: Sites,
 }

@@ -41,6 +41,7 @@ public final class UnsnarlHooks {
     static final int GOES_ON = 21;
     static final int SWEEP_BEGINS = 22;
     static final int SWEEP_ENDS = 23;
+    private static final int CONTENDED = 24;
     static final int CALL_OPERAND = 30;
     static final int CALL_BEGINS = 31;
     static final int CALL_ENDS = 32;
@@ -278,6 +279,12 @@ public final class UnsnarlHooks {
             UnsnarlThread thread = current();
             release(thread, MONITOR_EXIT, site, identify(thread, object));
         }
+    }
+
+    /** Called by the agent when a thread finds a monitor taken. */
+    @Hidden
+    static void contended(Object object, int site) {
+        numbered(CONTENDED, object, site);
     }
 
     /** The monitor is given up, unless waiting will fail because the thread has not got it. */

@@ -11,6 +11,7 @@ final class UnsnarlNative {
     static final int CLASS = 0;
     static final int THREAD = 1;
     static final int TEXT = 2;
+    static final int DAEMON = 3;
 
     private UnsnarlNative() {}
 

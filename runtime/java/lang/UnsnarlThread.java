@@ -129,7 +129,8 @@ final class UnsnarlThread {
             UnsnarlHooks.numbered(this, UnsnarlHooks.GOES_ON, 0);
         } else {
             begun = true;
-            UnsnarlNative.describe(UnsnarlNative.THREAD, id, thread.getName());
+            int what = thread.isDaemon() ? UnsnarlNative.DAEMON : UnsnarlNative.THREAD;
+            UnsnarlNative.describe(what, id, thread.getName());
             UnsnarlHooks.numbered(this, UnsnarlHooks.THREAD_BEGIN, 0);
         }
         return reserve(bytes);

@@ -155,7 +155,7 @@ impl Recording {
     /// The variables that race.
     pub(crate) fn racing_variables(&self) -> Vec<Variable> {
         let tables = self.tables();
-        let mut detector = (DETECTORS[0].make)();
+        let mut detector = (DETECTORS[0].make)(&unsnarl_detect_dynamic::Options::default());
         detector.on_all(&self.events, tables);
         let racing = detector.take_racing_events();
         racing.iter().map(|event| tables.variables[event.variable]).collect()

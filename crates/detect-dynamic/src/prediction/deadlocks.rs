@@ -35,7 +35,7 @@ struct Node {
 
 /// One deadlock for every pattern that can happen.
 pub(crate) fn deadlocks(window: &Window) -> Vec<Deadlock> {
-    let mut alike: BTreeMap<(usize, LockId, Mode, Vec<(LockId, Mode)>), Vec<u32>> = BTreeMap::new();
+    let mut alike: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     for acquisition in &window.acquisitions {
         let mut held: Vec<_> =
             acquisition.held.iter().map(|&(lock, mode, _)| (lock, mode)).collect();

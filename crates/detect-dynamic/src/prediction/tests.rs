@@ -181,7 +181,7 @@ fn conflict(one: Event, two: Event) -> bool {
 }
 
 /// The later accesses of races in all reorderings, and in those that preserve synchronization.
-fn all_races(events: &[Event]) -> (BTreeSet<(usize, usize)>, BTreeSet<(usize, usize)>) {
+fn all_races(events: &[Event]) -> [BTreeSet<(usize, usize)>; 2] {
     let (mut all, mut preserving) = (BTreeSet::new(), BTreeSet::new());
     reorderings(events, &mut |_, next, preserves| {
         for one in next.iter().flatten() {
@@ -195,11 +195,11 @@ fn all_races(events: &[Event]) -> (BTreeSet<(usize, usize)>, BTreeSet<(usize, us
             }
         }
     });
-    (all, preserving)
+    [all, preserving]
 }
 
 /// The cycles of threads that wait for each other's locks.
-fn all_deadlocks(events: &[Event]) -> (BTreeSet<BTreeSet<usize>>, BTreeSet<BTreeSet<usize>>) {
+fn all_deadlocks(events: &[Event]) -> [BTreeSet<BTreeSet<usize>>; 2] {
     let (mut all, mut preserving) = (BTreeSet::new(), BTreeSet::new());
     reorderings(events, &mut |order, next, preserves| {
         let holders = |lock: LockId, wanted_shared: bool| -> BTreeSet<usize> {
@@ -255,7 +255,7 @@ fn all_deadlocks(events: &[Event]) -> (BTreeSet<BTreeSet<usize>>, BTreeSet<BTree
             }
         }
     });
-    (all, preserving)
+    [all, preserving]
 }
 
 proptest! {
@@ -266,7 +266,7 @@ proptest! {
     #[test]
     fn races_are_those_of_the_definition(events in trace(9)) {
         let (window, _) = Window::new(events.clone(), HeldLocks::default());
-        let (all, preserving) = all_races(&events);
+        let [all, preserving] = all_races(&events);
         let found = races(&window);
         let later: BTreeSet<usize> = found.iter().map(|race| race.later as usize).collect();
         let expected: BTreeSet<usize> = preserving.iter().map(|(_, later)| *later).collect();
@@ -281,7 +281,7 @@ proptest! {
     #[test]
     fn deadlocks_are_those_of_the_definition(events in trace(10)) {
         let (window, _) = Window::new(events.clone(), HeldLocks::default());
-        let (all, preserving) = all_deadlocks(&events);
+        let [all, preserving] = all_deadlocks(&events);
         let found = deadlocks(&window);
         for deadlock in &found {
             let cycle: BTreeSet<usize> = deadlock.acquisitions.iter().map(|&it| it as usize).collect();
@@ -309,7 +309,7 @@ proptest! {
     #[test]
     fn windows_predict_nothing_more(events in trace(9), cut in 0..9_usize) {
         let cut = cut.min(events.len());
-        let (all, _) = all_races(&events);
+        let [all, _] = all_races(&events);
         let (_, held) = Window::new(events[..cut].to_vec(), HeldLocks::default());
         let (window, _) = Window::new(events[cut..].to_vec(), held);
         for race in races(&window) {

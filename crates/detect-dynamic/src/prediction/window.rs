@@ -181,9 +181,9 @@ impl HeldLocks {
 
     /// All locks that are held, as they are before a window.
     pub(super) fn all(&self) -> impl Iterator<Item = (ThreadId, LockId, Mode)> + '_ {
-        self.by_thread.iter().flat_map(|(thread, _)| {
-            self.of(*thread).map(move |(lock, mode, _)| (*thread, lock, mode))
-        })
+        self.by_thread
+            .keys()
+            .flat_map(|&thread| self.of(thread).map(move |(lock, mode, _)| (thread, lock, mode)))
     }
 
     /// The same at the beginning of another window.

@@ -84,6 +84,7 @@ pub enum Kind {
     GoesOn,
     SweepBegins,
     SweepEnds,
+    Contended,
     CallOperand = 30,
     CallBegins,
     CallEnds,
@@ -107,7 +108,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 34] = [
+    pub(super) const ALL: [Self; 35] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -131,6 +132,7 @@ impl Kind {
         Self::GoesOn,
         Self::SweepBegins,
         Self::SweepEnds,
+        Self::Contended,
         Self::CallOperand,
         Self::CallBegins,
         Self::CallEnds,
@@ -199,6 +201,7 @@ impl Kind {
             | Self::CallFails
             | Self::SweepBegins
             | Self::SweepEnds
+            | Self::Contended
             | Self::Allocated
             | Self::Stored => 2,
         }

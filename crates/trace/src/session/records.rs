@@ -121,6 +121,8 @@ pub enum NameRecord {
     Class(u64, Vec<u8>),
     /// The name of the thread with this number.
     Thread(u64, Vec<u8>),
+    /// The name of the thread with this number, which does not keep the program from ending.
+    Daemon(u64, Vec<u8>),
     /// The text of the string with this id.
     Text(u64, Vec<u8>),
 }
@@ -280,6 +282,7 @@ impl NameRecord {
         let (kind, number, name) = match self {
             Self::Class(number, name) => (&b"class"[..], number, name),
             Self::Thread(number, name) => (&b"thread"[..], number, name),
+            Self::Daemon(number, name) => (&b"daemon"[..], number, name),
             Self::Text(number, text) => (&b"text"[..], number, text),
         };
         line::write(out, &[kind, number.to_string().as_bytes(), name]);
@@ -293,6 +296,7 @@ impl NameRecord {
         match &kind[..] {
             b"class" => Some(Self::Class(number, name)),
             b"thread" => Some(Self::Thread(number, name)),
+            b"daemon" => Some(Self::Daemon(number, name)),
             b"text" => Some(Self::Text(number, name)),
             _ => None,
         }

@@ -126,6 +126,10 @@ impl TableReader {
             NameRecord::Thread(number, name) => {
                 descriptions.thread_names.insert(number, name);
             }
+            NameRecord::Daemon(number, name) => {
+                descriptions.thread_names.insert(number, name);
+                descriptions.daemons.insert(number);
+            }
             NameRecord::Text(id, text) => {
                 descriptions.texts.insert(id, text);
             }

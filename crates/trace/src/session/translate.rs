@@ -37,6 +37,7 @@ pub(super) struct Descriptions {
     /// The names of classes by the id of their `Class`.
     pub(super) class_names: FxHashMap<u64, Vec<u8>>,
     pub(super) thread_names: FxHashMap<u64, Vec<u8>>,
+    pub(super) daemons: FxHashSet<u64>,
     /// The id of the `Class` of an object.
     pub(super) class_of: FxHashMap<u64, u64>,
     /// The texts of strings.
@@ -204,6 +205,7 @@ impl Translator {
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
             Kind::MonitorExit => Operation::Release(self.lock(second)),
+            Kind::Contended => Operation::Request(self.lock(second)),
             Kind::Wait => Operation::Wait(self.lock(second)),
             Kind::Wake => Operation::Wake(self.lock(second)),
             Kind::ThreadStart => Operation::Fork(self.thread(second)),
@@ -288,7 +290,9 @@ impl Translator {
                 Some(name) => tables.names.intern(name),
                 None => tables.names.intern(format!("thread {number}").as_bytes()),
             };
-            tables.threads.push(Thread { name })
+            let thread = tables.threads.push(Thread { name });
+            tables.daemons[thread] = descriptions.daemons.contains(&number);
+            thread
         })
     }
 
@@ -353,6 +357,7 @@ impl Translator {
             (self.threads.get(&number), self.descriptions.thread_names.get(&number))
         {
             self.tables.threads[thread].name = self.tables.names.intern(name);
+            self.tables.daemons[thread] = self.descriptions.daemons.contains(&number);
         }
     }
 

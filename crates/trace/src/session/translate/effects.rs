@@ -37,6 +37,11 @@ impl Translator {
                         }
                     }
                 }
+                Effect::Acquire { lock, .. } => {
+                    for lock in self.locks(lock, call) {
+                        emit.push(Operation::Request(lock));
+                    }
+                }
                 Effect::Wait { on, lock, .. } => {
                     if let Some(lock) = self.locks(lock.as_ref().unwrap_or(on), call).pop() {
                         call.waits_for = Some(lock);

@@ -1,0 +1,71 @@
+//! Programs that hang are told with what they hang in.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+use support::{Program, Recording};
+use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_findings::{Evidence, Finding};
+use unsnarl_testing::Jdk;
+
+fn findings(jdk: &Jdk, hang: &str, detector: &str) -> Vec<Finding> {
+    let program = Program::compile(jdk, "Hangs");
+    unsnarl_testing::run(program.watched_with(jdk, "", &[]).arg(hang));
+    look(&program, detector)
+}
+
+fn look(program: &Program, detector: &str) -> Vec<Finding> {
+    let recording = Recording::read(&program.session());
+    assert!(recording.problems.is_empty(), "{:?}", recording.problems);
+    let entry = DETECTORS.iter().find(|entry| entry.name == detector).unwrap();
+    let mut detector = (entry.make)(&Options::default());
+    detector.on_all(&recording.events, recording.tables());
+    detector.finish(recording.tables()).findings
+}
+
+#[test]
+fn threads_that_wait_for_each_other_are_told() {
+    for jdk in unsnarl_testing::jdks() {
+        for hang in ["monitors", "locks", "virtual"] {
+            if hang == "virtual" && jdk.release < 21 {
+                continue;
+            }
+            let findings = findings(&jdk, hang, "deadlock");
+            assert_eq!(findings.len(), 1, "{} {hang}: {findings:#?}", jdk.name());
+            let finding = &findings[0];
+            assert!(finding.evidence.contains(&Evidence::Observed));
+            assert_eq!(finding.subject.as_locks().len(), 2);
+            let mut threads: Vec<&str> =
+                finding.accesses.iter().filter_map(|access| access.thread.as_deref()).collect();
+            threads.sort_unstable();
+            assert_eq!(threads, ["one", "two"], "{} {hang}", jdk.name());
+            let lines = finding.accesses.iter().filter_map(|access| access.site());
+            let lines: Vec<String> = lines.map(ToString::to_string).collect();
+            assert!(lines.iter().all(|line| line.contains("Hangs.java:")), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_nobody_notifies_is_told() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Hangs");
+        let mut java = program.watched_with(&jdk, "", &[]);
+        let mut java = java.arg("nobody").stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(java.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "waiting\n");
+        // The main thread ends.
+        std::thread::sleep(Duration::from_millis(500));
+        java.kill().unwrap();
+        java.wait().unwrap();
+        let findings = look(&program, "indefinite-wait");
+        assert_eq!(findings.len(), 1, "{}: {findings:#?}", jdk.name());
+        assert_eq!(findings[0].accesses[0].thread.as_deref(), Some("waiting"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Waiting for a notification while holding a lock other than the one that is waited with: whoever should notify cannot
+//! have that lock meanwhile.
+//!
+//! Seed 000, section 6.2.2, on a run instead of on abstract threads. Deviation: a lock that no notifying thread of the run
+//! held makes it a warning only, and one that a notifying thread held, an error.
+//!
+//! Guarantees: the thread held the lock while it waited. Misses: waits that this run did not reach.
+
+use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_findings::{
+    Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject,
+};
+use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables};
+
+use crate::calls::CallsId;
+use crate::describe::{self, lock, place, stack};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::races::{Kind, Seen, Surroundings};
+
+const DETECTOR: &str = "dynamic/critical-wait";
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "critical-wait",
+    rule: Rule::CriticalWait,
+    summary: "threads that wait for a notification while holding another lock",
+    is_default: true,
+    needs: Needs {
+        events: &[EventKind::Lock, EventKind::Contention, EventKind::Method],
+        tolerates: &[Filter::Epoch, Filter::Escape],
+        exact: false,
+    },
+    make: |_| Box::new(CriticalWait::default()),
+};
+
+static NOTIFIER_HELD_IT: Heuristic = Heuristic {
+    name: "notifier-held-it",
+    effect: Effect::raises(2),
+    sentence: "a thread that notified held that lock too, so it could not have come this far meanwhile",
+};
+
+static NOTIFIER_DID_WITHOUT: Heuristic = Heuristic {
+    name: "notifier-did-without",
+    effect: Effect::lowers(2),
+    sentence: "no thread that notified in this run held that lock",
+};
+
+const HINT: &str = "release the other lock before waiting, or wait with that lock instead";
+
+#[derive(Default)]
+struct CriticalWait {
+    surroundings: Surroundings,
+    /// Where threads waited, with the first wait there.
+    waits: IndexMap<(SiteId, CallsId), (LockId, Seen)>,
+    /// The locks that threads held when they notified.
+    notifiers: FxHashMap<LockId, FxHashSet<LockId>>,
+}
+
+impl Detector for CriticalWait {
+    fn on(&mut self, event: &Event, _tables: &Tables) {
+        match event.operation {
+            Operation::Read(_) | Operation::Write(_) => return,
+            Operation::Wait(lock) => {
+                let seen = self.surroundings.seen(event, Kind::Read);
+                let held = self.surroundings.locksets.locks(seen.locks);
+                if held.iter().any(|other| *other != lock) {
+                    self.waits.entry((seen.site, seen.calls)).or_insert((lock, seen));
+                }
+            }
+            Operation::Notify(lock) => {
+                let locksets = &self.surroundings.locksets;
+                let held = locksets.locks(locksets.held(event.thread));
+                self.notifiers.entry(lock).or_default().extend(held);
+            }
+            _ => {}
+        }
+        self.surroundings.on(event);
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let findings = self.waits.values().map(|(on, seen)| self.finding(*on, *seen, tables));
+        Checked { findings: findings.collect(), ..Checked::default() }
+    }
+}
+
+impl CriticalWait {
+    fn finding(&self, on: LockId, seen: Seen, tables: &Tables) -> Finding {
+        let held: indexmap::IndexSet<LockId> =
+            self.surroundings.locksets.locks(seen.locks).into_iter().collect();
+        let others: Vec<LockId> = held.iter().copied().filter(|other| *other != on).collect();
+        let stack = stack(seen.site, self.surroundings.calls.sites(seen.calls), tables);
+        let by = describe::thread(seen.thread, tables);
+        let locks = held.iter().map(|&held| lock(held, tables)).collect();
+        let access = Access::new(AccessKind::Wait, stack).by(by.clone()).holding(locks);
+        let at = access.site().map_or_else(String::new, place);
+        let named: Vec<String> = others.iter().map(|&it| lock(it, tables).to_string()).collect();
+        let message = format!(
+            "{by} waits with {} at {at} and keeps {} meanwhile",
+            lock(on, tables),
+            named.join(", ")
+        );
+        let subject =
+            Subject::locks(lock(on, tables), others.iter().map(|&other| lock(other, tables)));
+        let rule = Rule::CriticalWait;
+        let evidence = Evidence::Observed;
+        let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);
+        finding.hint = Some(HINT.to_owned());
+        match self.notifiers.get(&on) {
+            Some(needed) if others.iter().any(|other| needed.contains(other)) => {
+                finding.reasons.push(NOTIFIER_HELD_IT.holds());
+            }
+            Some(_) => {
+                finding.severity = Severity::Warning;
+                finding.reasons.push(NOTIFIER_DID_WITHOUT.holds());
+            }
+            None => finding.severity = Severity::Warning,
+        }
+        finding
+    }
+}

@@ -1,0 +1,120 @@
+//! A deadlock that happened: when the trace ends, threads wait for locks that they hold among themselves.
+//!
+//! Seed 000, section 6.2 calls it mutual wait and looks for it before the program runs; here the program hangs in it. A
+//! thread waits for a lock from its request on until it does anything else. The JDK tells such cycles of platform threads;
+//! here virtual threads and the locks of `java.util.concurrent` are among them.
+//!
+//! Guarantees: every thread of a cycle had asked for a lock that the next one held, when the trace ended.
+//!
+//! Misses: threads that wait for anything other than locks. Tells although it could go on: a request with a time limit.
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Evidence, Rule};
+use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::locksets::{Held, Mode};
+use crate::races::Surroundings;
+use crate::waiting_cycle::{self, Acquisition, Cycle};
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "deadlock",
+    rule: Rule::LockOrderCycle,
+    summary: "threads that wait for each other's locks when the run ends",
+    is_default: true,
+    needs: Needs {
+        // Whatever a thread does shows that it does not wait.
+        events: &EventKind::ALL,
+        tolerates: &[Filter::Epoch, Filter::Escape],
+        exact: false,
+    },
+    make: |_| Box::new(Deadlock::default()),
+};
+
+const CYCLE: Cycle = Cycle {
+    detector: "dynamic/deadlock",
+    evidence: Evidence::Observed,
+    verdict: "they wait for each other when the run ends",
+};
+
+#[derive(Default)]
+struct Deadlock {
+    surroundings: Surroundings,
+    /// What each thread waits for.
+    waiting: SecondaryMap<ThreadId, Option<Acquisition>>,
+}
+
+impl Detector for Deadlock {
+    #[inline]
+    fn on(&mut self, event: &Event, _tables: &Tables) {
+        match event.operation {
+            // Told by a thread about others.
+            Operation::Forget(_) => {}
+            Operation::Request(lock) => {
+                self.waiting[event.thread] = Some(self.request(event, lock))
+            }
+            Operation::Read(_) | Operation::Write(_) => self.waiting[event.thread] = None,
+            _ => {
+                self.waiting[event.thread] = None;
+                self.surroundings.on(event);
+            }
+        }
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let mut findings = Vec::new();
+        let mut seen: SecondaryMap<ThreadId, bool> = SecondaryMap::new();
+        for (thread, _) in self.waiting.iter() {
+            if let Some(cycle) = self.cycle(thread, &mut seen) {
+                findings.push(waiting_cycle::finding(&CYCLE, &cycle, &self.surroundings, tables));
+            }
+        }
+        Checked { findings, ..Checked::default() }
+    }
+}
+
+impl Deadlock {
+    fn request(&self, event: &Event, lock: LockId) -> Acquisition {
+        let Surroundings { locksets, calls } = &self.surroundings;
+        Acquisition {
+            thread: event.thread,
+            held: locksets.held(event.thread),
+            acquired: Held { lock, mode: Mode::Exclusive },
+            site: event.site,
+            calls: calls.of(event.thread),
+        }
+    }
+
+    /// Goes from a thread to one that holds what it waits for, and on, until a thread comes again. Each thread is gone
+    /// through once.
+    fn cycle(
+        &self,
+        first: ThreadId,
+        seen: &mut SecondaryMap<ThreadId, bool>,
+    ) -> Option<Vec<Acquisition>> {
+        let mut path: Vec<Acquisition> = Vec::new();
+        let mut thread = first;
+        loop {
+            if let Some(start) = path.iter().position(|step| step.thread == thread) {
+                return Some(path.split_off(start));
+            }
+            if std::mem::replace(&mut seen[thread], true) {
+                return None;
+            }
+            let step = self.waiting[thread]?;
+            path.push(step);
+            let holds = |other: ThreadId| {
+                let held =
+                    self.surroundings.locksets.held_in(self.surroundings.locksets.held(other));
+                held.iter().any(|held| held.lock == step.acquired.lock)
+            };
+            let mut holders = self.waiting.iter().map(|(other, _)| other);
+            thread = holders.find(|&other| other != thread && holds(other))?;
+        }
+    }
+}

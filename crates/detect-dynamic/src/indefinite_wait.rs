@@ -1,0 +1,130 @@
+//! A thread that waits when the run ends, and that nobody has notified since it began to.
+//!
+//! Seed 000, section 6.2.2, on a run instead of on abstract threads: there a wait is indefinite if no notification for its
+//! object is anywhere in the program.
+//!
+//! Deviations: only a run that could not go on is told about. Every thread that had not ended waited for a notification or
+//! for a lock, and the thread is no daemon: programs end with those waiting all the time.
+//!
+//! Misses: programs in which another thread still does something. Tells although it could go on: waits with a time limit, if
+//! the program was stopped meanwhile.
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+
+use crate::describe::{self, lock, place, stack};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::races::{Kind, Seen, Surroundings};
+
+const DETECTOR: &str = "dynamic/indefinite-wait";
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "indefinite-wait",
+    rule: Rule::IndefiniteWait,
+    summary: "threads that wait when the run ends, and that nobody notified",
+    is_default: true,
+    needs: Needs {
+        // Whatever a thread does shows that it does not wait.
+        events: &EventKind::ALL,
+        tolerates: &[Filter::Epoch, Filter::Escape],
+        exact: false,
+    },
+    make: |_| Box::new(IndefiniteWait::default()),
+};
+
+const HINT: &str = "change the condition and notify while holding the lock, and wait in a loop that tests it first";
+
+#[derive(Default)]
+struct IndefiniteWait {
+    surroundings: Surroundings,
+    states: SecondaryMap<ThreadId, State>,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Default)]
+enum State {
+    /// Nothing yet, or nothing any more.
+    #[default]
+    Absent,
+    Runs,
+    /// Waits for a lock.
+    Asks,
+    /// Waits for a notification, which has not come.
+    Waits(LockId, Seen),
+    /// Was notified and does not run yet.
+    Notified,
+}
+
+impl Detector for IndefiniteWait {
+    #[inline]
+    fn on(&mut self, event: &Event, _tables: &Tables) {
+        let state = match event.operation {
+            // Told by a thread about others.
+            Operation::Forget(_) => return,
+            Operation::Read(_) | Operation::Write(_) => {
+                self.states[event.thread] = State::Runs;
+                return;
+            }
+            Operation::Request(_) => State::Asks,
+            Operation::Wait(lock) => State::Waits(lock, self.surroundings.seen(event, Kind::Read)),
+            Operation::End => State::Absent,
+            _ => State::Runs,
+        };
+        self.states[event.thread] = state;
+        if let Operation::Notify(lock) = event.operation {
+            self.notify(lock);
+        }
+        self.surroundings.on(event);
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let goes_on = |state: &State| matches!(state, State::Runs | State::Notified);
+        if self.states.iter().any(|(_, state)| goes_on(state)) {
+            return Checked::default();
+        }
+        let waiting = self.states.iter().filter_map(|(thread, state)| match state {
+            State::Waits(lock, seen) if !tables.daemons[thread] => Some((*lock, *seen)),
+            _ => None,
+        });
+        let findings = waiting.map(|(lock, seen)| self.finding(lock, seen, tables));
+        Checked { findings: findings.collect(), ..Checked::default() }
+    }
+}
+
+impl IndefiniteWait {
+    /// Whoever waits with the lock may have been meant.
+    fn notify(&mut self, lock: LockId) {
+        let waiting = self.states.iter().filter_map(|(thread, state)| match state {
+            State::Waits(on, _) if *on == lock => Some(thread),
+            _ => None,
+        });
+        for thread in waiting.collect::<Vec<_>>() {
+            self.states[thread] = State::Notified;
+        }
+    }
+
+    fn finding(&self, on: LockId, seen: Seen, tables: &Tables) -> Finding {
+        let stack = stack(seen.site, self.surroundings.calls.sites(seen.calls), tables);
+        let by = describe::thread(seen.thread, tables);
+        let held = self.surroundings.locksets.locks(seen.locks);
+        let held: indexmap::IndexSet<LockId> = held.into_iter().collect();
+        let locks = held.into_iter().map(|held| lock(held, tables)).collect();
+        let access = Access::new(AccessKind::Wait, stack).by(by.clone()).holding(locks);
+        let at = access.site().map_or_else(String::new, place);
+        let message = format!(
+            "{by} waits with {} at {at} when the run ends, and nobody has notified it",
+            lock(on, tables)
+        );
+        let subject = Subject::locks(lock(on, tables), []);
+        let (rule, evidence) = (Rule::IndefiniteWait, Evidence::Observed);
+        let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);
+        finding.hint = Some(HINT.to_owned());
+        finding
+    }
+}
