@@ -200,7 +200,7 @@ impl Executor<'_, '_> {
             relevant.into_iter().map(|callee| self.context(callee, entry)).collect();
         let contexts: Arc<[ContextId]> = contexts.into();
         for &context in &*contexts {
-            self.depend(frame.context, context);
+            self.depend(frame.context, id, context);
         }
         self.call_sites.insert(site, Arc::clone(&contexts));
         contexts

@@ -11,6 +11,7 @@ use unsnarl_program::heap::{InstanceId, OriginId};
 use crate::access::{Access, accesses};
 use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
 use crate::execute::{Executor, Frame};
+use crate::memory::Memory;
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
 use crate::state::{ChannelId, Joined, State};
@@ -124,6 +125,7 @@ impl Executor<'_, '_> {
     pub(crate) fn events(&mut self) -> Events {
         let mut events = Events::default();
         self.is_final = true;
+        self.memories.clear();
         let mut reached: EntitySet<ContextId> = EntitySet::new();
         let mut entered: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
             SecondaryMap::new();
@@ -133,7 +135,7 @@ impl Executor<'_, '_> {
         open.retain(|&context| reached.insert(context));
         while let Some(context) = open.pop() {
             let Some(frame) = self.frame(context) else { continue };
-            for in_block in self.flow(&frame).seen {
+            for in_block in self.flow(&frame, &Memory::default()).seen {
                 for (key, event) in in_block.accesses {
                     seen.add(key, event);
                 }

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,8 +22,9 @@ use unsnarl_program::{MethodId, Program};
 
 use crate::emit::{Time, TimeId};
 use crate::event::{ContextId, PathStep};
-use crate::flow::{join_result, meet};
+use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
+use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
@@ -95,15 +97,17 @@ pub(crate) struct Executor<'e, 'm> {
     open: BinaryHeap<Reverse<(u32, ContextId)>>,
     /// The place of each method in that order.
     ranks: SecondaryMap<InstanceId, u32>,
-    depends: FxHashSet<(ContextId, ContextId)>,
+    depends: FxHashSet<(ContextId, StatementId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
     /// For each object the private ones in it.
     pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
+    /// What contexts did when they were last gone through.
+    pub(crate) memories: SecondaryMap<ContextId, Memory>,
     roots: Vec<(OriginId, ContextId)>,
     /// How many methods may still be gone through in this thread.
-    steps_left: usize,
+    pub(crate) steps_left: usize,
     /// The threads whose execution was cut short.
     pub(crate) cut: EntitySet<OriginId>,
     /// Whether the last round is under way, in which nothing changes any more.
@@ -131,7 +135,7 @@ pub(crate) struct Context {
     is_merged: bool,
     progress: Progress,
     rounds: u8,
-    callers: Vec<ContextId>,
+    callers: Vec<(ContextId, StatementId)>,
 }
 
 /// A call in a certain state.
@@ -233,6 +237,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             call_sites: FxHashMap::default(),
             private_inside: FxHashMap::default(),
             depth: 0,
+            memories: SecondaryMap::new(),
             roots: Vec::new(),
             steps_left: 0,
             cut: EntitySet::new(),
@@ -488,6 +493,7 @@ impl<'e, 'm> Executor<'e, 'm> {
                         joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
                     }
                     self.contexts[context].entry = Arc::new(joined);
+                    self.memories[context].enter_anew();
                     self.queue(context);
                 }
                 context
@@ -545,10 +551,10 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// Notes that the result of one context depends on the exit of another.
-    pub(crate) fn depend(&mut self, caller: ContextId, callee: ContextId) {
-        if self.depends.insert((caller, callee)) {
-            self.contexts[callee].callers.push(caller);
+    /// Notes that what a call in one context does depends on the exit of another.
+    pub(crate) fn depend(&mut self, caller: ContextId, call: StatementId, callee: ContextId) {
+        if self.depends.insert((caller, call, callee)) {
+            self.contexts[callee].callers.push((caller, call));
         }
     }
 
@@ -560,7 +566,6 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     fn process(&mut self, context: ContextId) {
-        self.steps_left -= 1;
         let Some(frame) = self.frame(context) else {
             // Without a body nothing happens.
             let state = self.contexts[context].entry.state.clone();
@@ -571,29 +576,48 @@ impl<'e, 'm> Executor<'e, 'm> {
             return;
         };
         self.contexts[context].progress = Progress::Running;
+        let mut memory = std::mem::take(&mut self.memories[context]);
         self.depth += 1;
-        let mut flow = self.flow(&frame);
+        let exit = match self.does_the_same(&frame, &mut memory) {
+            true => None,
+            false => self.run_again(&frame, &mut memory),
+        };
         self.depth -= 1;
         let data = &mut self.contexts[context];
+        if data.progress == Progress::Running {
+            data.progress = Progress::Done;
+        }
+        memory.go_on(
+            std::mem::take(&mut self.memories[context]),
+            Arc::ptr_eq(&data.entry, &frame.entry),
+        );
+        self.memories[context] = memory;
+        if let Some(exit) = exit
+            && self.set_exit(context, exit)
+        {
+            for (caller, call) in self.contexts[context].callers.clone() {
+                self.memories[caller].outdate(call);
+                self.queue(caller);
+            }
+        }
+    }
+
+    fn run_again(&mut self, frame: &Frame, memory: &mut Memory) -> Option<Exit> {
+        self.steps_left = self.steps_left.saturating_sub(1);
+        let Flow { mut exit, visits, .. } = self.flow(frame, memory);
+        // Once there are steps again, calls that were passed over are not.
+        memory.keep(if self.steps_left > 0 { visits } else { Vec::new() });
+        let data = &mut self.contexts[frame.context];
         data.rounds = data.rounds.saturating_add(1);
         if data.rounds > ROUNDS
-            && let (Some(exit), Some(old)) = (&mut flow.exit, &data.exit)
+            && let (Some(exit), Some(old)) = (&mut exit, &data.exit)
         {
             exit.state.join(&old.state);
             join_result(&mut exit.fresh_result, old.fresh_result.clone());
             meet(&mut exit.if_nonzero, old.if_nonzero.clone());
             meet(&mut exit.if_zero, old.if_zero.clone());
         }
-        if data.progress == Progress::Running {
-            data.progress = Progress::Done;
-        }
-        if let Some(exit) = flow.exit
-            && self.set_exit(context, exit)
-        {
-            for caller in self.contexts[context].callers.clone() {
-                self.queue(caller);
-            }
-        }
+        exit
     }
 
     /// Notes how a context is left; says whether that is new for callers.
@@ -616,6 +640,14 @@ impl<'e, 'm> Executor<'e, 'm> {
         let calls = self.calls[frame.instance.index()];
         let start = calls.partition_point(|call| call.statement < statement);
         let count = calls[start..].partition_point(|call| call.statement == statement);
+        &calls[start..start + count]
+    }
+
+    /// The calls of some statements.
+    pub(crate) fn calls_within(&self, frame: &Frame, statements: Range<StatementId>) -> &'e [Call] {
+        let calls = self.calls[frame.instance.index()];
+        let start = calls.partition_point(|call| call.statement < statements.start);
+        let count = calls[start..].partition_point(|call| call.statement < statements.end);
         &calls[start..start + count]
     }
 

@@ -13,6 +13,7 @@ use unsnarl_program::heap::OriginId;
 use crate::emit::Key;
 use crate::event::{ContextId, Event};
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
+use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Holders, State, unite};
@@ -23,6 +24,8 @@ use crate::transfer::Test;
 pub(crate) struct Flow {
     before: Vec<Option<State>>,
     pub(crate) exit: Option<Exit>,
+    /// How the blocks that enter other contexts were gone through, until the last round.
+    pub(crate) visits: Vec<Arc<Visit>>,
     /// For each block, what was seen when it was last gone through: in the last round, when nothing
     /// changes any more, that is what happens there.
     pub(crate) seen: Vec<Seen>,
@@ -40,15 +43,15 @@ pub(crate) struct Seen {
 
 impl Executor<'_, '_> {
     /// The states of a method at the beginnings of its blocks.
-    pub(crate) fn flow(&mut self, frame: &Frame) -> Flow {
-        let flow = self.flow_once(frame, &[]);
+    pub(crate) fn flow(&mut self, frame: &Frame, memory: &Memory) -> Flow {
+        let flow = self.flow_once(frame, memory, &[]);
         if flow.round_joins.iter().all(Vec::is_empty) {
             return flow;
         }
-        self.flow_once(frame, &flow.round_joins)
+        self.flow_once(frame, memory, &flow.round_joins)
     }
 
-    fn flow_once(&mut self, frame: &Frame, round_joins: &[Vec<OriginId>]) -> Flow {
+    fn flow_once(&mut self, frame: &Frame, memory: &Memory, round_joins: &[Vec<OriginId>]) -> Flow {
         let body = Arc::clone(&frame.facts.body);
         let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
         flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
@@ -58,33 +61,23 @@ impl Executor<'_, '_> {
         flow.before[body.entry().index()] = Some(first);
         let mut open = BTreeSet::from([body.entry()]);
         while let Some(block) = open.pop_first() {
-            let Some(mut state) = flow.before[block.index()].clone() else { continue };
-            let has_handlers = !body.blocks[block].handlers.is_empty();
-            let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
-            let mut is_alive = true;
-            self.entered.clear();
-            let mut accesses = Vec::new();
-            for (id, statement) in body.block_statements(block) {
-                if self.is_final {
-                    self.emit(frame, id, &state, &mut accesses);
-                }
-                let may_throw = has_handlers && statement.operation.can_throw();
-                if may_throw && thrown_last.as_ref() != Some(&state) {
-                    thrown_last = Some(state.clone());
-                    join_into(&mut thrown, Cow::Borrowed(&state));
-                }
-                is_alive = self.transfer(frame, id, &mut state);
-                if !is_alive {
-                    break;
-                }
-                if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
-                    join_into(&mut thrown, Cow::Borrowed(&state));
-                }
-            }
-            if self.is_final {
-                let entered = std::mem::take(&mut self.entered);
-                flow.seen[block.index()] = Seen { accesses, entered };
-            }
+            let Some(before) = flow.before[block.index()].clone() else { continue };
+            let effect = if self.is_final {
+                let (effect, seen) = self.go_through(frame, block, before);
+                flow.seen[block.index()] = seen;
+                effect
+            } else if self.enters_others(frame, block) {
+                let visit = match memory.recall(block, &before) {
+                    Some(visit) => Arc::clone(visit),
+                    None => Arc::new(self.visit(frame, block, before)),
+                };
+                let effect = visit.effect.clone();
+                flow.visits.push(visit);
+                effect
+            } else {
+                self.go_through(frame, block, before).0
+            };
+            let Effect { after, thrown } = effect;
             if let Some(thrown) = thrown {
                 for &handler in &body.blocks[block].handlers {
                     self.arrive(
@@ -96,9 +89,7 @@ impl Executor<'_, '_> {
                     );
                 }
             }
-            if !is_alive {
-                continue;
-            }
+            let Some(state) = after else { continue };
             joined_after[block.index()] = Some(state.joined_some.clone());
             match &body.terminator(block).operation {
                 Operation::Return(value) => {
@@ -135,6 +126,40 @@ impl Executor<'_, '_> {
             flow.round_joins.push(joins.unwrap_or_default());
         }
         flow
+    }
+
+    /// Goes through the statements of a block.
+    pub(crate) fn go_through(
+        &mut self,
+        frame: &Frame,
+        block: BlockId,
+        mut state: State,
+    ) -> (Effect, Seen) {
+        let body = Arc::clone(&frame.facts.body);
+        let has_handlers = !body.blocks[block].handlers.is_empty();
+        let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
+        let mut is_alive = true;
+        self.entered.clear();
+        let mut accesses = Vec::new();
+        for (id, statement) in body.block_statements(block) {
+            if self.is_final {
+                self.emit(frame, id, &state, &mut accesses);
+            }
+            let may_throw = has_handlers && statement.operation.can_throw();
+            if may_throw && thrown_last.as_ref() != Some(&state) {
+                thrown_last = Some(state.clone());
+                join_into(&mut thrown, Cow::Borrowed(&state));
+            }
+            is_alive = self.transfer(frame, id, &mut state);
+            if !is_alive {
+                break;
+            }
+            if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
+                join_into(&mut thrown, Cow::Borrowed(&state));
+            }
+        }
+        let entered = std::mem::take(&mut self.entered);
+        (Effect { after: is_alive.then_some(state), thrown }, Seen { accesses, entered })
     }
 
     /// A state arrives at a block.

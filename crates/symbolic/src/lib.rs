@@ -13,6 +13,7 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod memory;
 mod method;
 mod order;
 mod oug;
