@@ -32,8 +32,9 @@ impl<'d, 'm> Describe<'d, 'm> {
             if let (Accessed::Field(field), AccessKind::Write) = (event.accessed, event.kind) {
                 writes.entry(field).or_default().push(id);
             }
-            let locks = event.guards.iter().flat_map(|guard| guard.objects.iter());
-            for &object in event.objects.iter().chain(locks) {
+        }
+        for objects in [execution.accessed_objects(), execution.held_objects()] {
+            for object in objects.iter() {
                 holders.entry(object).or_default();
             }
         }

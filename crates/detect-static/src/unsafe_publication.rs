@@ -16,8 +16,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::flags;
+use unsnarl_entity::EntitySet;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Rule, Subject, Variable};
 use unsnarl_program::FieldId;
 use unsnarl_program::heap::{self, ObjectId, OriginId};
@@ -76,7 +77,12 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             _ => None,
         })
         .collect();
-    let accesses = if racy.is_empty() { Accesses::default() } else { Accesses::new(describe) };
+    let accesses = if racy.is_empty() {
+        Accesses::default()
+    } else {
+        let pairs = racy.iter().flat_map(|(_, pairs)| pairs.iter());
+        Accesses::new(describe, &published(describe, pairs))
+    };
     let mut count = 0;
     for (field, pairs) in racy {
         for publication in publications(describe, &accesses, field, pairs).into_values() {
@@ -95,13 +101,14 @@ struct Accesses {
 }
 
 impl Accesses {
-    fn new(describe: &Describe<'_, '_>) -> Self {
+    fn new(describe: &Describe<'_, '_>, objects: &EntitySet<ObjectId>) -> Self {
         let mut accesses = Self::default();
         for (id, event) in describe.execution.events.iter() {
             if event.is_atomic || !is_exposed(describe, event) {
                 continue;
             }
-            for &object in judged_objects(&event.objects) {
+            let judged = judged_objects(&event.objects).iter().copied();
+            for object in judged.filter(|&object| objects.contains(object)) {
                 match (event.kind, event.is_fresh) {
                     // A default value cannot be missed.
                     (AccessKind::Write, true) if !event.writes_default => {
@@ -143,6 +150,29 @@ struct Publication {
     parts: BTreeMap<String, (EventId, EventId)>,
 }
 
+/// What a write stores.
+fn stored<'d>(describe: &Describe<'d, '_>, write: &Event) -> &'d [ObjectId] {
+    let heap = &describe.execution.heap;
+    code::body(describe.program, heap, write.instance)
+        .and_then(|body| code::stored_value(body, write.statement))
+        .map_or(&[], |value| heap.points_to(write.instance, value))
+}
+
+/// The objects that racy variables make visible, and what hangs on them alone.
+fn published<'p>(
+    describe: &Describe<'_, '_>,
+    pairs: impl Iterator<Item = &'p Pair>,
+) -> EntitySet<ObjectId> {
+    let writes: FxHashSet<EventId> = pairs.map(|pair| pair.write).collect();
+    let stored = writes.into_iter().map(|write| stored(describe, describe.event(write)));
+    let mut objects: EntitySet<ObjectId> =
+        stored.flat_map(|stored| judged_objects(stored).iter().copied()).collect();
+    let parts: Vec<ObjectId> =
+        objects.iter().flat_map(|object| parts_of(describe, object)).collect();
+    objects.extend(parts);
+    objects
+}
+
 fn publications(
     describe: &Describe<'_, '_>,
     accesses: &Accesses,
@@ -159,10 +189,7 @@ fn publications(
         if read.kind != AccessKind::Read {
             continue;
         }
-        let stored = code::body(describe.program, heap, write.instance)
-            .and_then(|body| code::stored_value(body, write.statement))
-            .map_or(&[][..], |value| heap.points_to(write.instance, value));
-        for &object in judged_objects(stored) {
+        for &object in judged_objects(stored(describe, write)) {
             if heap.objects[object].origin.is_some_and(|origin| origin != write.thread)
                 || !seen.insert((object, write.thread, read.thread))
             {

@@ -475,7 +475,7 @@ impl Executor<'_, '_> {
             let is_still =
                 inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
             if !is_still && let Some(fresh) = after.fresh(path) {
-                let objects = self.sets[fresh.objects].clone();
+                let objects = Arc::clone(&self.sets[fresh.objects]);
                 after.fresh.retain(|fresh| !fresh.path.begins_with(path));
                 self.escape(&objects, &mut after);
             }

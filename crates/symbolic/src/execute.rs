@@ -17,7 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
+use unsnarl_program::heap::{
+    Call, Heap, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable,
+};
 use unsnarl_program::{MethodId, Program};
 
 use crate::emit::{Time, TimeId};
@@ -81,7 +83,9 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     /// What may happen while methods run.
     pub(crate) within: &'e Within,
-    pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
+    pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
+    /// The numbers of the heap's sets, as far as they were asked for.
+    heap_sets: SecondaryMap<SetId, Option<ObjectsId>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
     /// The calls of each instance.
@@ -222,6 +226,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             class_locks,
             within,
             sets: UniqueMap::new(),
+            heap_sets: SecondaryMap::new(),
             channels,
             contexts: PrimaryMap::new(),
             calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
@@ -666,8 +671,13 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     pub(crate) fn points_to(&mut self, frame: &Frame, value: Value) -> ObjectsId {
-        let objects = self.heap.points_to(frame.instance, value);
-        self.set(objects)
+        let Some(set) = self.heap.set_of(frame.instance, value) else { return self.set(&[]) };
+        if let Some(known) = self.heap_sets[set] {
+            return known;
+        }
+        let objects = self.set(self.heap.objects_in(set));
+        self.heap_sets[set] = Some(objects);
+        objects
     }
 
     pub(crate) fn set(&mut self, objects: &[ObjectId]) -> ObjectsId {

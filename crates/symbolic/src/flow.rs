@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::EntityId;
-use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
+use unsnarl_program::body::{BlockId, Constant, Operation, Value};
 use unsnarl_program::heap::OriginId;
 
 use crate::emit::Key;
-use crate::event::{ContextId, Event};
+use crate::event::Event;
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
@@ -22,23 +22,12 @@ use crate::transfer::Test;
 /// The states at the beginnings of blocks, and at the end.
 #[derive(Default)]
 pub(crate) struct Flow {
-    before: Vec<Option<State>>,
+    pub(crate) before: Vec<Option<State>>,
     pub(crate) exit: Option<Exit>,
-    /// How the blocks that enter other contexts were gone through, until the last round.
+    /// How the blocks that enter other contexts were gone through.
     pub(crate) visits: Vec<Arc<Visit>>,
-    /// For each block, what was seen when it was last gone through: in the last round, when nothing
-    /// changes any more, that is what happens there.
-    pub(crate) seen: Vec<Seen>,
     /// For each loop, the threads of which every round joins one.
     round_joins: Vec<Vec<OriginId>>,
-}
-
-/// What happens in a block.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) accesses: Vec<(Key, Event)>,
-    /// The contexts that are entered, with the calls that enter them.
-    pub(crate) entered: Vec<(ContextId, StatementId)>,
 }
 
 impl Executor<'_, '_> {
@@ -54,7 +43,6 @@ impl Executor<'_, '_> {
     fn flow_once(&mut self, frame: &Frame, memory: &Memory, round_joins: &[Vec<OriginId>]) -> Flow {
         let body = Arc::clone(&frame.facts.body);
         let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
-        flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
         let mut joined_after: Vec<Option<SmallVec<[OriginId; 2]>>> = vec![None; body.blocks.len()];
         let mut first = frame.entry.state.clone();
         self.enter_monitor(frame, &mut first);
@@ -62,11 +50,7 @@ impl Executor<'_, '_> {
         let mut open = BTreeSet::from([body.entry()]);
         while let Some(block) = open.pop_first() {
             let Some(before) = flow.before[block.index()].clone() else { continue };
-            let effect = if self.is_final {
-                let (effect, seen) = self.go_through(frame, block, before);
-                flow.seen[block.index()] = seen;
-                effect
-            } else if self.enters_others(frame, block) {
+            let effect = if self.enters_others(frame, block) {
                 let visit = match memory.recall(block, &before) {
                     Some(visit) => Arc::clone(visit),
                     None => Arc::new(self.visit(frame, block, before)),
@@ -75,7 +59,7 @@ impl Executor<'_, '_> {
                 flow.visits.push(visit);
                 effect
             } else {
-                self.go_through(frame, block, before).0
+                self.go_through(frame, block, before, None)
             };
             let Effect { after, thrown } = effect;
             if let Some(thrown) = thrown {
@@ -128,22 +112,21 @@ impl Executor<'_, '_> {
         flow
     }
 
-    /// Goes through the statements of a block.
+    /// Goes through the statements of a block; tells the accesses on the way, if they are asked for.
     pub(crate) fn go_through(
         &mut self,
         frame: &Frame,
         block: BlockId,
         mut state: State,
-    ) -> (Effect, Seen) {
+        mut accesses: Option<&mut Vec<(Key, Event)>>,
+    ) -> Effect {
         let body = Arc::clone(&frame.facts.body);
         let has_handlers = !body.blocks[block].handlers.is_empty();
         let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
         let mut is_alive = true;
-        self.entered.clear();
-        let mut accesses = Vec::new();
         for (id, statement) in body.block_statements(block) {
-            if self.is_final {
-                self.emit(frame, id, &state, &mut accesses);
+            if let Some(accesses) = &mut accesses {
+                self.emit(frame, id, &state, accesses);
             }
             let may_throw = has_handlers && statement.operation.can_throw();
             if may_throw && thrown_last.as_ref() != Some(&state) {
@@ -158,8 +141,7 @@ impl Executor<'_, '_> {
                 join_into(&mut thrown, Cow::Borrowed(&state));
             }
         }
-        let entered = std::mem::take(&mut self.entered);
-        (Effect { after: is_alive.then_some(state), thrown }, Seen { accesses, entered })
+        Effect { after: is_alive.then_some(state), thrown }
     }
 
     /// A state arrives at a block.

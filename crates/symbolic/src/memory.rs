@@ -91,7 +91,7 @@ impl Executor<'_, '_> {
     pub(crate) fn visit(&mut self, frame: &Frame, block: BlockId, before: State) -> Visit {
         let data = &frame.facts.body.blocks[block];
         let statements = data.start..data.end;
-        let (effect, _) = self.go_through(frame, block, before.clone());
+        let effect = self.go_through(frame, block, before.clone(), None);
         Visit { block, statements, before, effect }
     }
 

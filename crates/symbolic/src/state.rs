@@ -204,14 +204,20 @@ where
     if to[..] == *from {
         return false;
     }
-    let mut is_new = false;
-    for &item in from {
-        if let Err(at) = to.binary_search(&item) {
-            to.insert(at, item);
-            is_new = true;
+    let mut missing = from.iter().filter(|item| to.binary_search(item).is_err());
+    let Some(&first) = missing.next() else { return false };
+    match missing.next() {
+        None => {
+            let at = to.partition_point(|item| *item < first);
+            to.insert(at, first);
+        }
+        Some(_) => {
+            to.extend_from_slice(from);
+            to.sort_unstable();
+            to.dedup();
         }
     }
-    is_new
+    true
 }
 
 /// The locks that are held on both ways, in the order of the first.
