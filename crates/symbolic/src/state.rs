@@ -256,3 +256,20 @@ fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
     joined.dedup();
     joined
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_sorted_and_have_everything_once() {
+        let all: Vec<u32> = (0..6).collect();
+        for (one, other) in (0..64_u32).flat_map(|one| (0..64_u32).map(move |other| (one, other))) {
+            let of = |bits: u32| all.iter().copied().filter(move |item| bits >> item & 1 != 0);
+            let mut list: SmallVec<[u32; 2]> = of(one).collect();
+            let from: Vec<u32> = of(other).collect();
+            assert_eq!(unite(&mut list, &from), one | other != one);
+            assert!(list.iter().copied().eq(of(one | other)));
+        }
+    }
+}
