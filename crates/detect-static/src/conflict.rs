@@ -125,7 +125,7 @@ pub(crate) fn is_candidate(execution: &Execution<'_>, event: &Event) -> bool {
 pub(crate) fn conflicts(describe: &Describe<'_, '_>, options: &Options) -> Conflicts {
     let execution = describe.execution;
     let mut fields: BTreeMap<FieldId, Vec<EventId>> = BTreeMap::new();
-    let mut insides: BTreeMap<(Accessed, ObjectId), Vec<EventId>> = BTreeMap::new();
+    let mut insides: FxHashMap<(Accessed, ObjectId), Vec<EventId>> = FxHashMap::default();
     for (id, event) in execution.events.iter() {
         if !is_candidate(execution, event) {
             continue;
@@ -143,7 +143,8 @@ pub(crate) fn conflicts(describe: &Describe<'_, '_>, options: &Options) -> Confl
         }
     }
     let fields: Vec<(FieldId, Vec<EventId>)> = fields.into_iter().collect();
-    let insides: Vec<((Accessed, ObjectId), Vec<EventId>)> = insides.into_iter().collect();
+    let mut insides: Vec<((Accessed, ObjectId), Vec<EventId>)> = insides.into_iter().collect();
+    insides.sort_unstable_by_key(|&(inside, _)| inside);
     // Variables do not depend on each other. Their order is kept.
     let of_fields = fields.par_iter().map(|(field, events)| {
         let mut search = Search::new(describe);
@@ -194,17 +195,16 @@ pub(crate) fn by_object(
     is_static: bool,
     events: &[EventId],
 ) -> BTreeMap<Option<ObjectId>, Vec<EventId>> {
-    let mut objects: BTreeMap<Option<ObjectId>, Vec<EventId>> = BTreeMap::new();
     if is_static {
-        objects.insert(None, events.to_vec());
-        return objects;
+        return BTreeMap::from([(None, events.to_vec())]);
     }
+    let mut objects: FxHashMap<Option<ObjectId>, Vec<EventId>> = FxHashMap::default();
     for &event in events {
         for &object in judged_objects(&execution.events[event].objects) {
             objects.entry(Some(object)).or_default().push(event);
         }
     }
-    objects
+    objects.into_iter().collect()
 }
 
 /// Of the objects that an access may be to, those that are looked at. Where there are very many, the heap
@@ -387,12 +387,8 @@ impl<'s, 'd, 'm> Search<'s, 'd, 'm> {
             .filter(|name| !variables.iter().any(|found| found.variable.to_string() == *name));
         let incomplete: Vec<String> = incomplete.collect();
         let heap = &execution.heap;
-        let (mut accessed, mut specific) = (EntitySet::new(), 0_u64);
-        for &object in execution.events.values().flat_map(|event| event.objects.iter()) {
-            if accessed.insert(object) && execution.sharing(object) == Sharing::ThreadSpecific {
-                specific += 1;
-            }
-        }
+        let is_specific = |object: &ObjectId| execution.sharing(*object) == Sharing::ThreadSpecific;
+        let specific = execution.accessed_objects().iter().filter(is_specific).count();
         let written = &self.written;
         let read_only = self.read_only.iter().filter(|&object| !written.contains(object)).count();
         let fresh = execution.events.values().filter(|event| event.is_fresh).count();
@@ -400,7 +396,7 @@ impl<'s, 'd, 'm> Search<'s, 'd, 'm> {
             ("objects", heap.objects.len() as u64),
             ("shared_objects", self.shared.iter().count() as u64),
             ("read_only_objects", read_only as u64),
-            ("thread_specific_objects", specific),
+            ("thread_specific_objects", specific as u64),
             ("written_objects", self.written.iter().count() as u64),
             ("events", execution.events.len() as u64),
             ("fresh_events", fresh as u64),

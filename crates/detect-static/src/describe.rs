@@ -32,8 +32,9 @@ impl<'d, 'm> Describe<'d, 'm> {
             if let (Accessed::Field(field), AccessKind::Write) = (event.accessed, event.kind) {
                 writes.entry(field).or_default().push(id);
             }
-            let locks = event.guards.iter().flat_map(|guard| guard.objects.iter());
-            for &object in event.objects.iter().chain(locks) {
+        }
+        for objects in [execution.accessed_objects(), execution.held_objects()] {
+            for object in objects.iter() {
                 holders.entry(object).or_default();
             }
         }
@@ -350,14 +351,17 @@ impl<'d, 'm> Describe<'d, 'm> {
     /// The field by which people know an object of a library: the one through which most of the given
     /// accesses reach it, else one that refers to it.
     pub(crate) fn naming_field(&self, object: ObjectId, events: &[EventId]) -> Option<FieldId> {
-        let mut counts: BTreeMap<(String, FieldId), usize> = BTreeMap::new();
+        let mut counts: FxHashMap<FieldId, usize> = FxHashMap::default();
         for &event in events {
-            if let Some(field) = self.event(event).loaded_from
-                && self.is_input_field(field)
-            {
-                *counts.entry((self.field(field).to_string(), field)).or_default() += 1;
+            if let Some(field) = self.event(event).loaded_from {
+                *counts.entry(field).or_default() += 1;
             }
         }
+        let counts: BTreeMap<(String, FieldId), usize> = counts
+            .into_iter()
+            .filter(|&(field, _)| self.is_input_field(field))
+            .map(|(field, count)| ((self.field(field).to_string(), field), count))
+            .collect();
         // The first of the most frequent, since later equals do not replace it.
         let most =
             counts.iter().fold(None, |best: Option<(usize, FieldId)>, (key, &count)| match best {

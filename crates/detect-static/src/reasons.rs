@@ -402,7 +402,7 @@ pub(crate) fn usual_lock(race: &Race<'_, '_>) -> Option<UsualLock> {
     for &id in &race.conflicting.events {
         let event = describe.event(id);
         let mut held = Vec::new();
-        for guard in &event.guards {
+        for guard in event.guards.iter() {
             let Some(lock) = identity(describe, guard) else { continue };
             let label = describe.lock_label(event, guard);
             let label = match (label, &*guard.objects) {

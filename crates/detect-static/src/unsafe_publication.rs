@@ -16,8 +16,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::flags;
+use unsnarl_entity::EntitySet;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Rule, Subject, Variable};
 use unsnarl_program::FieldId;
 use unsnarl_program::heap::{self, ObjectId, OriginId};
@@ -76,39 +78,46 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             _ => None,
         })
         .collect();
-    let accesses = if racy.is_empty() { Accesses::default() } else { Accesses::new(describe) };
-    let mut count = 0;
-    for (field, pairs) in racy {
-        for publication in publications(describe, &accesses, field, pairs).into_values() {
-            count += 1;
-            output.findings.push(publication.finding(describe));
-        }
-    }
-    output.stats.push(("unsafe_publications", count));
+    let accesses = if racy.is_empty() {
+        Accesses::default()
+    } else {
+        let pairs = racy.iter().flat_map(|(_, pairs)| pairs.iter());
+        Accesses::new(describe, &published(describe, pairs))
+    };
+    let found = racy.par_iter().map(|(field, pairs)| {
+        let found = publications(describe, &accesses, *field, pairs);
+        found.into_values().map(|publication| publication.finding(describe)).collect()
+    });
+    let found: Vec<Vec<Finding>> = found.collect();
+    let before = output.findings.len();
+    output.findings.extend(found.into_iter().flatten());
+    output.stats.push(("unsafe_publications", (output.findings.len() - before) as u64));
 }
 
 /// Accesses by object: the writes before it is visible, and the reads after that.
 #[derive(Default)]
 struct Accesses {
     fresh_writes: FxHashMap<ObjectId, Vec<EventId>>,
-    reads: FxHashMap<(ObjectId, OriginId), Vec<EventId>>,
+    reads: FxHashMap<(ObjectId, OriginId, Accessed), Vec<EventId>>,
 }
 
 impl Accesses {
-    fn new(describe: &Describe<'_, '_>) -> Self {
+    fn new(describe: &Describe<'_, '_>, objects: &EntitySet<ObjectId>) -> Self {
         let mut accesses = Self::default();
         for (id, event) in describe.execution.events.iter() {
             if event.is_atomic || !is_exposed(describe, event) {
                 continue;
             }
-            for &object in judged_objects(&event.objects) {
+            let judged = judged_objects(&event.objects).iter().copied();
+            for object in judged.filter(|&object| objects.contains(object)) {
                 match (event.kind, event.is_fresh) {
                     // A default value cannot be missed.
                     (AccessKind::Write, true) if !event.writes_default => {
                         accesses.fresh_writes.entry(object).or_default().push(id);
                     }
                     (AccessKind::Read, false) => {
-                        accesses.reads.entry((object, event.thread)).or_default().push(id);
+                        let read = (object, event.thread, event.accessed);
+                        accesses.reads.entry(read).or_default().push(id);
                     }
                     _ => {}
                 }
@@ -143,6 +152,29 @@ struct Publication {
     parts: BTreeMap<String, (EventId, EventId)>,
 }
 
+/// What a write stores.
+fn stored<'d>(describe: &Describe<'d, '_>, write: &Event) -> &'d [ObjectId] {
+    let heap = &describe.execution.heap;
+    code::body(describe.program, heap, write.instance)
+        .and_then(|body| code::stored_value(body, write.statement))
+        .map_or(&[], |value| heap.points_to(write.instance, value))
+}
+
+/// The objects that racy variables make visible, and what hangs on them alone.
+fn published<'p>(
+    describe: &Describe<'_, '_>,
+    pairs: impl Iterator<Item = &'p Pair>,
+) -> EntitySet<ObjectId> {
+    let writes: FxHashSet<EventId> = pairs.map(|pair| pair.write).collect();
+    let stored = writes.into_iter().map(|write| stored(describe, describe.event(write)));
+    let mut objects: EntitySet<ObjectId> =
+        stored.flat_map(|stored| judged_objects(stored).iter().copied()).collect();
+    let parts: Vec<ObjectId> =
+        objects.iter().flat_map(|object| parts_of(describe, object)).collect();
+    objects.extend(parts);
+    objects
+}
+
 fn publications(
     describe: &Describe<'_, '_>,
     accesses: &Accesses,
@@ -159,10 +191,7 @@ fn publications(
         if read.kind != AccessKind::Read {
             continue;
         }
-        let stored = code::body(describe.program, heap, write.instance)
-            .and_then(|body| code::stored_value(body, write.statement))
-            .map_or(&[][..], |value| heap.points_to(write.instance, value));
-        for &object in judged_objects(stored) {
+        for &object in judged_objects(stored(describe, write)) {
             if heap.objects[object].origin.is_some_and(|origin| origin != write.thread)
                 || !seen.insert((object, write.thread, read.thread))
             {
@@ -226,35 +255,28 @@ fn missed(
     (writer, reader): (OriginId, OriginId),
 ) -> BTreeMap<Accessed, (EventId, EventId)> {
     let execution = describe.execution;
-    let none = Vec::new();
-    let writes = accesses.fresh_writes.get(&object).unwrap_or(&none).iter().copied();
+    let writes = accesses.fresh_writes.get(&object).into_iter().flatten().copied();
     let writes = writes.filter(|&write| describe.event(write).thread == writer);
-    let reads = accesses.reads.get(&(object, reader)).unwrap_or(&none);
     let mut first_writes: BTreeMap<Accessed, EventId> = BTreeMap::new();
     for write in writes {
         first_writes.entry(describe.event(write).accessed).or_insert(write);
     }
-    let mut missed: BTreeMap<Accessed, (EventId, EventId)> = BTreeMap::new();
-    for &read in reads {
-        let event = describe.event(read);
-        let Some(&write) = first_writes.get(&event.accessed) else { continue };
-        // A reference that came another way may have been published in another way.
-        let is_direct = event.loaded_from == through;
-        if !is_direct && event.loaded_from.is_some() && through.is_some() {
-            continue;
-        }
-        let is_better = match missed.get(&event.accessed) {
-            Some(&(_, known)) => is_direct && describe.event(known).loaded_from != through,
-            None => true,
-        };
-        if is_better
-            && execution.order(Some(object), write, read) == Some(Order::Fresh)
+    let is_missed = |write: EventId, read: EventId| {
+        execution.order(Some(object), write, read) == Some(Order::Fresh)
             && execution.common_guard(Some(object), write, read).is_none()
-        {
-            missed.insert(event.accessed, (write, read));
-        }
-    }
-    missed
+    };
+    let missed = first_writes.into_iter().filter_map(|(accessed, write)| {
+        let reads = accesses.reads.get(&(object, reader, accessed))?;
+        let is_direct = |read: &&EventId| describe.event(**read).loaded_from == through;
+        // A reference that came another way may have been published in another way.
+        let is_open = |read: &&EventId| {
+            !is_direct(read) && (describe.event(**read).loaded_from.is_none() || through.is_none())
+        };
+        let direct = reads.iter().filter(is_direct);
+        let read = direct.chain(reads.iter().filter(is_open)).find(|&&read| is_missed(write, read));
+        read.map(|&read| (accessed, (write, read)))
+    });
+    missed.collect()
 }
 
 impl Publication {

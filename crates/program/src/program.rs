@@ -142,6 +142,12 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// The fields with a name that the class with this internal name declares, as far as that is loaded.
+    pub fn fields_named(&self, class: Symbol, name: Symbol) -> &[FieldId] {
+        let fields = self.by_name.get(&class).map(|&class| (class, name));
+        fields.and_then(|key| self.fields_by_name.get(&key)).map_or(&[], Vec::as_slice)
+    }
+
     /// The class with this internal name if it exists.
     pub fn find_class(&mut self, name: &[u8]) -> Option<ClassId> {
         // Looking does not make a phantom.

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use smallvec::{SmallVec, smallvec};
 use unsnarl_classfile::flags;
 use unsnarl_models::{Effect, Outcome, Place};
+use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ModelCall, Object, ObjectId};
-use unsnarl_program::{FieldId, Program};
+use unsnarl_program::names::Type;
 
 use crate::event::{AccessKind, Accessed};
 use crate::method::MethodFacts;
@@ -159,7 +160,8 @@ pub(crate) fn variables<'p, 'm>(
             for member in resolve(selector) {
                 if let Object::Member { of, name: Some(name), .. } = heap.objects[member].object {
                     is_member = true;
-                    for field in fields_named(program, of, name) {
+                    let Type::Class(class) = program.names.ty(of) else { continue };
+                    for &field in program.fields_named(class, name) {
                         let is_static = program.fields()[field].access & flags::STATIC != 0;
                         let holders = if is_static { Vec::new() } else { holders.clone() };
                         let holder = if is_static { None } else { Some(&**object) };
@@ -199,21 +201,6 @@ pub(crate) fn channels<'p, 'm>(
         (holder, channels)
     });
     channels.collect()
-}
-
-/// The fields of a type by name: those that reflection and handles may mean.
-fn fields_named(
-    program: &Program<'_>,
-    of: unsnarl_program::names::TypeId,
-    name: unsnarl_program::names::Symbol,
-) -> Vec<FieldId> {
-    let unsnarl_program::names::Type::Class(class_name) = program.names.ty(of) else {
-        return Vec::new();
-    };
-    let is_it = |(id, field): (FieldId, &unsnarl_program::Field)| {
-        (field.name == name && program.classes()[field.class].name == class_name).then_some(id)
-    };
-    program.fields().iter().filter_map(is_it).collect()
 }
 
 /// The value that a place of a model is, if it is one of the caller's values.

@@ -200,7 +200,7 @@ impl Executor<'_, '_> {
             relevant.into_iter().map(|callee| self.context(callee, entry)).collect();
         let contexts: Arc<[ContextId]> = contexts.into();
         for &context in &*contexts {
-            self.depend(frame.context, context);
+            self.depend(frame.context, id, context);
         }
         self.call_sites.insert(site, Arc::clone(&contexts));
         contexts
@@ -475,7 +475,7 @@ impl Executor<'_, '_> {
             let is_still =
                 inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
             if !is_still && let Some(fresh) = after.fresh(path) {
-                let objects = self.sets[fresh.objects].clone();
+                let objects = Arc::clone(&self.sets[fresh.objects]);
                 after.fresh.retain(|fresh| !fresh.path.begins_with(path));
                 self.escape(&objects, &mut after);
             }

@@ -1,6 +1,8 @@
 //! Access events: what every statement of every context reads and writes, with what is known then.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
@@ -53,7 +55,7 @@ pub(crate) struct Key {
     kind: AccessKind,
     accessed: Accessed,
     base: Option<Value>,
-    guards: Box<[Guard]>,
+    guards: Arc<[Guard]>,
     is_fresh: bool,
     time: TimeId,
 }
@@ -124,6 +126,10 @@ impl Executor<'_, '_> {
     pub(crate) fn events(&mut self) -> Events {
         let mut events = Events::default();
         self.is_final = true;
+        if !self.cut.is_empty() {
+            // Calls that are not known to return are taken to do so from now on.
+            self.memories.clear();
+        }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
         let mut entered: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
             SecondaryMap::new();
@@ -133,11 +139,17 @@ impl Executor<'_, '_> {
         open.retain(|&context| reached.insert(context));
         while let Some(context) = open.pop() {
             let Some(frame) = self.frame(context) else { continue };
-            for in_block in self.flow(&frame).seen {
-                for (key, event) in in_block.accesses {
+            let memory = std::mem::take(&mut self.memories[context]);
+            let blocks = frame.facts.body.blocks.keys();
+            for (block, before) in blocks.zip(self.flow(&frame, &memory).before) {
+                let Some(before) = before else { continue };
+                let mut accesses = Vec::new();
+                self.entered.clear();
+                self.go_through(&frame, block, before, Some(&mut accesses));
+                for (key, event) in accesses {
                     seen.add(key, event);
                 }
-                for (callee, statement) in in_block.entered {
+                for (callee, statement) in std::mem::take(&mut self.entered) {
                     if self.was_processed(callee) {
                         entered[context].push((callee, statement));
                         if reached.insert(callee) {
@@ -205,6 +217,10 @@ impl Executor<'_, '_> {
                 .collect(),
         });
         let Access { kind, base, objects, accessed, is_atomic, written } = access;
+        let objects = match (objects, base) {
+            (Cow::Borrowed(_), Some(base)) => self.points_to(frame, base),
+            (objects, _) => self.set(&objects),
+        };
         let (instance, statement) = (frame.instance, id);
         let key = Key {
             instance,
@@ -212,13 +228,13 @@ impl Executor<'_, '_> {
             kind,
             accessed,
             base,
-            guards: guards.clone(),
+            guards: Arc::clone(&guards),
             is_fresh,
             time,
         };
         let event = Event {
             kind,
-            objects: objects.into(),
+            objects: Arc::clone(&self.sets[objects]),
             accessed,
             thread: self.heap.instances[instance].origin,
             instance,
@@ -234,14 +250,14 @@ impl Executor<'_, '_> {
         (key, event)
     }
 
-    fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Box<[Guard]> {
+    fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Arc<[Guard]> {
         let mut guards: Vec<Guard> = Vec::new();
         for lock in &state.locks {
             let relation = base.and_then(|(strict, loose)| {
                 let lock = lock.path.as_ref()?;
                 relation(strict, lock).or_else(|| relation(loose, lock))
             });
-            let objects = self.sets[lock.objects].clone();
+            let objects = Arc::clone(&self.sets[lock.objects]);
             let guard = Guard { objects, mode: lock.mode, relation };
             if !guards.contains(&guard) {
                 guards.push(guard);

@@ -1,5 +1,7 @@
 //! Access events (seed 000, section 3.4): statement, object, field, thread and locks held.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use unsnarl_entity::entity_id;
 use unsnarl_models::LockMode;
@@ -21,7 +23,7 @@ pub struct Event {
     /// Read or write.
     pub kind: AccessKind,
     /// The objects it may access, sorted; none for a static field.
-    pub objects: Box<[ObjectId]>,
+    pub objects: Arc<[ObjectId]>,
     /// Which variable of the object.
     pub accessed: Accessed,
     /// The thread.
@@ -33,7 +35,7 @@ pub struct Event {
     /// The statement.
     pub statement: StatementId,
     /// The locks that are certainly held.
-    pub guards: Box<[Guard]>,
+    pub guards: Arc<[Guard]>,
     /// It cannot race with another atomic access: volatile, or atomic by its model.
     pub is_atomic: bool,
     /// It certainly comes before the object is visible to any other thread (NEW-safe, section 4.3.2).
@@ -73,7 +75,7 @@ pub enum Accessed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guard {
     /// The objects it may be; sorted. One, if the lock is known.
-    pub objects: Box<[ObjectId]>,
+    pub objects: Arc<[ObjectId]>,
     /// Exclusive, or shared with other readers.
     pub mode: LockMode,
     /// How lock and accessed object are reached from a common root, if they are.

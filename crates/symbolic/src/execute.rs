@@ -7,28 +7,34 @@
 //! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
+mod entry;
+
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
-use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, OriginKind, Variable};
+use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, SetId};
 use unsnarl_program::{MethodId, Program};
 
+pub(crate) use entry::{Binding, Entry};
+
 use crate::emit::{Time, TimeId};
-use crate::event::{ContextId, PathStep};
-use crate::flow::{join_result, meet};
+use crate::event::ContextId;
+use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
+use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Fresh, Holders, Joined, ObjectsId, State, unite};
-use crate::threads::{Threads, is_followed, sorted};
+use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
+use crate::threads::{Threads, is_followed};
 use crate::views::Views;
 use crate::within::Within;
 
@@ -79,7 +85,9 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     /// What may happen while methods run.
     pub(crate) within: &'e Within,
-    pub(crate) sets: UniqueMap<ObjectsId, Box<[ObjectId]>>,
+    pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
+    /// The numbers of the heap's sets, as far as they were asked for.
+    heap_sets: SecondaryMap<SetId, Option<ObjectsId>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
     /// The calls of each instance.
@@ -95,15 +103,17 @@ pub(crate) struct Executor<'e, 'm> {
     open: BinaryHeap<Reverse<(u32, ContextId)>>,
     /// The place of each method in that order.
     ranks: SecondaryMap<InstanceId, u32>,
-    depends: FxHashSet<(ContextId, ContextId)>,
+    depends: FxHashSet<(ContextId, StatementId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
     /// For each object the private ones in it.
     pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
+    /// What contexts did when they were last gone through.
+    pub(crate) memories: SecondaryMap<ContextId, Memory>,
     roots: Vec<(OriginId, ContextId)>,
     /// How many methods may still be gone through in this thread.
-    steps_left: usize,
+    pub(crate) steps_left: usize,
     /// The threads whose execution was cut short.
     pub(crate) cut: EntitySet<OriginId>,
     /// Whether the last round is under way, in which nothing changes any more.
@@ -131,7 +141,7 @@ pub(crate) struct Context {
     is_merged: bool,
     progress: Progress,
     rounds: u8,
-    callers: Vec<ContextId>,
+    callers: Vec<(ContextId, StatementId)>,
 }
 
 /// A call in a certain state.
@@ -150,23 +160,6 @@ enum Progress {
     Running,
     Queued,
     Done,
-}
-
-/// How a method is entered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Entry {
-    /// What the arguments are for the caller.
-    pub(crate) bindings: SmallVec<[Binding; 2]>,
-    /// What lambdas have captured, in other words.
-    pub(crate) aliases: SmallVec<[(Path, Path); 1]>,
-    pub(crate) state: State,
-}
-
-/// What an argument is for the caller.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Binding {
-    pub(crate) strict: Option<Path>,
-    pub(crate) loose: Option<Path>,
 }
 
 /// How a method is left.
@@ -218,6 +211,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             class_locks,
             within,
             sets: UniqueMap::new(),
+            heap_sets: SecondaryMap::new(),
             channels,
             contexts: PrimaryMap::new(),
             calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
@@ -233,6 +227,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             call_sites: FxHashMap::default(),
             private_inside: FxHashMap::default(),
             depth: 0,
+            memories: SecondaryMap::new(),
             roots: Vec::new(),
             steps_left: 0,
             cut: EntitySet::new(),
@@ -271,28 +266,6 @@ impl<'e, 'm> Executor<'e, 'm> {
             self.heap.threads_of(self.contexts[context].instance).iter().copied()
         });
         self.cut = cut.collect();
-    }
-
-    /// How a thread enters its first method. What a client makes is its own while it is made.
-    fn first_entry(&mut self, kind: OriginKind, instance: InstanceId) -> Entry {
-        let mut entry = Entry::default();
-        if kind == OriginKind::Client {
-            self.make_receiver(instance, &mut entry);
-        }
-        entry
-    }
-
-    /// A constructor that is called from outside, by reflection, or on what only one thread ever sees, gets an
-    /// object that nobody else sees.
-    pub(crate) fn make_receiver(&mut self, instance: InstanceId, entry: &mut Entry) {
-        let method = self.heap.instances[instance].method;
-        let this = Path::root(Root::Parameter(0));
-        if self.program.methods()[method].name == self.program.names.known.init
-            && let Some(objects) = self.argument_objects(instance, Some(&this))
-        {
-            let holders = Holders::new();
-            entry.state.add_fresh(Fresh { path: this, objects, holders, is_assumed: false });
-        }
     }
 
     /// The contexts in which threads begin.
@@ -377,159 +350,6 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// The number of a way to enter methods.
-    pub(crate) fn entry(&mut self, entry: Entry) -> EntryId {
-        self.all_entries.intern(Arc::new(entry))
-    }
-
-    /// The context for a call; it may be one that stands for many states.
-    pub(crate) fn context(&mut self, instance: InstanceId, entry: EntryId) -> ContextId {
-        let key = (instance, entry);
-        if let Some(&context) = self.by_entry.get(&key) {
-            return context;
-        }
-        let entry = Arc::clone(&self.all_entries[entry]);
-        if usize::from(self.entries[instance]) >= self.most_entries {
-            let context = self.merge(instance, &entry);
-            self.by_entry.insert(key, context);
-            return context;
-        }
-        self.entries[instance] += 1;
-        let context = self.push_context(instance, entry, false);
-        self.by_entry.insert(key, context);
-        context
-    }
-
-    fn push_context(
-        &mut self,
-        instance: InstanceId,
-        entry: Arc<Entry>,
-        is_merged: bool,
-    ) -> ContextId {
-        self.contexts.push(Context {
-            instance,
-            entry,
-            exit: None,
-            outcome: None,
-            is_merged,
-            progress: Progress::New,
-            rounds: 0,
-            callers: Vec::new(),
-        })
-    }
-
-    fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
-        let mut state = entry.state.clone();
-        // Paths are told by the numbers of one caller. What many have in common are the arguments.
-        let own = |path: &Path| {
-            if let Root::Parameter(_) = path.root {
-                return Some(path.clone());
-            }
-            let bindings = entry.bindings.iter().enumerate();
-            let mut named = bindings.filter_map(|(number, binding)| {
-                let strict = binding.strict.as_ref().filter(|strict| path.begins_with(strict))?;
-                let steps = path.steps[strict.steps.len()..].into();
-                Some(Path { root: Root::Parameter(number as u16), steps })
-            });
-            named.next()
-        };
-        for lock in &mut state.locks {
-            let path = lock.path.take();
-            lock.path = path.and_then(|path| own(&path).or(path.root.is_global().then_some(path)));
-            lock.inherited = None;
-            if let Some(objects) = self.argument_objects(instance, lock.path.as_ref()) {
-                lock.objects = objects;
-            }
-        }
-        let arguments = self.arguments(instance);
-        for fresh in std::mem::take(&mut state.fresh) {
-            if let Some(path) = own(&fresh.path)
-                && let Some(objects) = self.argument_objects(instance, Some(&path))
-            {
-                // Which holders it has is different for callers; those count that the method can see.
-                let is_held = !fresh.holders.is_empty();
-                let seen = arguments.iter().filter(|_| is_held).flat_map(|(_, objects)| *objects);
-                let holders = sorted(seen.copied()).into();
-                state.add_fresh(Fresh { path, objects, holders, ..fresh });
-            }
-        }
-        // What is not known of the arguments is assumed.
-        for (path, objects) in arguments {
-            let is_watched = objects.iter().any(|&object| !self.sharing.is_private(object));
-            if is_watched && state.fresh(&path).is_none() {
-                let (objects, holders) = (self.set(objects), Holders::new());
-                state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
-            }
-        }
-        state.joined_paths.clear();
-        state.received.retain(|(_, path)| path.is_none());
-        let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
-        match self.merged.get(&instance).copied() {
-            None => {
-                let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
-                let context = self.push_context(instance, entry, true);
-                self.merged.insert(instance, context);
-                context
-            }
-            Some(context) => {
-                let mut joined = (*self.contexts[context].entry).clone();
-                let known = joined.state.clone();
-                if joined.state.join(&state) {
-                    // What is different for callers is taken to be anything, not gathered one by one.
-                    let doings = self.within.threads_of(self.heap, instance);
-                    if joined.state.started != known.started {
-                        unite(&mut joined.state.started, &doings.started);
-                    }
-                    if joined.state.sent != known.sent {
-                        unite(&mut joined.state.sent, &doings.sent);
-                    }
-                    if self.contexts[context].rounds > ROUNDS {
-                        joined.state.fresh.retain(|fresh| fresh.path.steps.is_empty());
-                        joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
-                    }
-                    self.contexts[context].entry = Arc::new(joined);
-                    self.queue(context);
-                }
-                context
-            }
-        }
-    }
-
-    /// The arguments of a method with what they may be.
-    fn arguments(&self, instance: InstanceId) -> Vec<(Path, &'e [ObjectId])> {
-        let heap = self.heap;
-        let Some(facts) = self.methods.get(heap.instances[instance].method) else {
-            return Vec::new();
-        };
-        let statements = facts.body.statements.values();
-        let arguments = statements.filter_map(|statement| match statement.operation {
-            Operation::Parameter(number) => {
-                let path = Path::root(Root::Parameter(number));
-                Some((path, heap.points_to(instance, statement.result?)))
-            }
-            _ => None,
-        });
-        arguments.collect()
-    }
-
-    /// All objects that an argument, or what hangs on it by fields, may be.
-    fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
-        let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
-        let root = Path::root(Root::Parameter(number));
-        let arguments = self.arguments(instance);
-        let (_, objects) = arguments.iter().find(|(path, _)| *path == root)?;
-        let mut objects = objects.to_vec();
-        for &step in steps {
-            let variable = match step {
-                PathStep::Field(field) => Variable::Field(field),
-                PathStep::Slot(name) => Variable::Slot(name),
-            };
-            let inside = objects.iter().flat_map(|&object| self.heap.contents(object, variable));
-            objects = sorted(inside.copied());
-        }
-        Some(self.set(&objects))
-    }
-
     pub(crate) fn is_merged(&self, context: ContextId) -> bool {
         self.contexts[context].is_merged
     }
@@ -545,10 +365,10 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
-    /// Notes that the result of one context depends on the exit of another.
-    pub(crate) fn depend(&mut self, caller: ContextId, callee: ContextId) {
-        if self.depends.insert((caller, callee)) {
-            self.contexts[callee].callers.push(caller);
+    /// Notes that what a call in one context does depends on the exit of another.
+    pub(crate) fn depend(&mut self, caller: ContextId, call: StatementId, callee: ContextId) {
+        if self.depends.insert((caller, call, callee)) {
+            self.contexts[callee].callers.push((caller, call));
         }
     }
 
@@ -560,7 +380,6 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     fn process(&mut self, context: ContextId) {
-        self.steps_left -= 1;
         let Some(frame) = self.frame(context) else {
             // Without a body nothing happens.
             let state = self.contexts[context].entry.state.clone();
@@ -571,29 +390,48 @@ impl<'e, 'm> Executor<'e, 'm> {
             return;
         };
         self.contexts[context].progress = Progress::Running;
+        let mut memory = std::mem::take(&mut self.memories[context]);
         self.depth += 1;
-        let mut flow = self.flow(&frame);
+        let exit = match self.does_the_same(&frame, &mut memory) {
+            true => None,
+            false => self.run_again(&frame, &mut memory),
+        };
         self.depth -= 1;
         let data = &mut self.contexts[context];
+        if data.progress == Progress::Running {
+            data.progress = Progress::Done;
+        }
+        memory.go_on(
+            std::mem::take(&mut self.memories[context]),
+            Arc::ptr_eq(&data.entry, &frame.entry),
+        );
+        self.memories[context] = memory;
+        if let Some(exit) = exit
+            && self.set_exit(context, exit)
+        {
+            for (caller, call) in self.contexts[context].callers.clone() {
+                self.memories[caller].outdate(call);
+                self.queue(caller);
+            }
+        }
+    }
+
+    fn run_again(&mut self, frame: &Frame, memory: &mut Memory) -> Option<Exit> {
+        self.steps_left = self.steps_left.saturating_sub(1);
+        let Flow { mut exit, visits, .. } = self.flow(frame, memory);
+        // Once there are steps again, calls that were passed over are not.
+        memory.keep(if self.steps_left > 0 { visits } else { Vec::new() });
+        let data = &mut self.contexts[frame.context];
         data.rounds = data.rounds.saturating_add(1);
         if data.rounds > ROUNDS
-            && let (Some(exit), Some(old)) = (&mut flow.exit, &data.exit)
+            && let (Some(exit), Some(old)) = (&mut exit, &data.exit)
         {
             exit.state.join(&old.state);
             join_result(&mut exit.fresh_result, old.fresh_result.clone());
             meet(&mut exit.if_nonzero, old.if_nonzero.clone());
             meet(&mut exit.if_zero, old.if_zero.clone());
         }
-        if data.progress == Progress::Running {
-            data.progress = Progress::Done;
-        }
-        if let Some(exit) = flow.exit
-            && self.set_exit(context, exit)
-        {
-            for caller in self.contexts[context].callers.clone() {
-                self.queue(caller);
-            }
-        }
+        exit
     }
 
     /// Notes how a context is left; says whether that is new for callers.
@@ -619,6 +457,14 @@ impl<'e, 'm> Executor<'e, 'm> {
         &calls[start..start + count]
     }
 
+    /// The calls of some statements.
+    pub(crate) fn calls_within(&self, frame: &Frame, statements: Range<StatementId>) -> &'e [Call] {
+        let calls = self.calls[frame.instance.index()];
+        let start = calls.partition_point(|call| call.statement < statements.start);
+        let count = calls[start..].partition_point(|call| call.statement < statements.end);
+        &calls[start..start + count]
+    }
+
     // Names.
 
     /// The strict path of a value, as far out as it is known.
@@ -634,8 +480,13 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     pub(crate) fn points_to(&mut self, frame: &Frame, value: Value) -> ObjectsId {
-        let objects = self.heap.points_to(frame.instance, value);
-        self.set(objects)
+        let Some(set) = self.heap.set_of(frame.instance, value) else { return self.set(&[]) };
+        if let Some(known) = self.heap_sets[set] {
+            return known;
+        }
+        let objects = self.set(self.heap.objects_in(set));
+        self.heap_sets[set] = Some(objects);
+        objects
     }
 
     pub(crate) fn set(&mut self, objects: &[ObjectId]) -> ObjectsId {

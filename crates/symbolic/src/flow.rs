@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::EntityId;
-use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
+use unsnarl_program::body::{BlockId, Constant, Operation, Value};
 use unsnarl_program::heap::OriginId;
 
 use crate::emit::Key;
-use crate::event::{ContextId, Event};
+use crate::event::Event;
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
+use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Holders, State, unite};
@@ -21,70 +22,46 @@ use crate::transfer::Test;
 /// The states at the beginnings of blocks, and at the end.
 #[derive(Default)]
 pub(crate) struct Flow {
-    before: Vec<Option<State>>,
+    pub(crate) before: Vec<Option<State>>,
     pub(crate) exit: Option<Exit>,
-    /// For each block, what was seen when it was last gone through: in the last round, when nothing
-    /// changes any more, that is what happens there.
-    pub(crate) seen: Vec<Seen>,
+    /// How the blocks that enter other contexts were gone through.
+    pub(crate) visits: Vec<Arc<Visit>>,
     /// For each loop, the threads of which every round joins one.
     round_joins: Vec<Vec<OriginId>>,
 }
 
-/// What happens in a block.
-#[derive(Default)]
-pub(crate) struct Seen {
-    pub(crate) accesses: Vec<(Key, Event)>,
-    /// The contexts that are entered, with the calls that enter them.
-    pub(crate) entered: Vec<(ContextId, StatementId)>,
-}
-
 impl Executor<'_, '_> {
     /// The states of a method at the beginnings of its blocks.
-    pub(crate) fn flow(&mut self, frame: &Frame) -> Flow {
-        let flow = self.flow_once(frame, &[]);
+    pub(crate) fn flow(&mut self, frame: &Frame, memory: &Memory) -> Flow {
+        let flow = self.flow_once(frame, memory, &[]);
         if flow.round_joins.iter().all(Vec::is_empty) {
             return flow;
         }
-        self.flow_once(frame, &flow.round_joins)
+        self.flow_once(frame, memory, &flow.round_joins)
     }
 
-    fn flow_once(&mut self, frame: &Frame, round_joins: &[Vec<OriginId>]) -> Flow {
+    fn flow_once(&mut self, frame: &Frame, memory: &Memory, round_joins: &[Vec<OriginId>]) -> Flow {
         let body = Arc::clone(&frame.facts.body);
         let mut flow = Flow { before: vec![None; body.blocks.len()], ..Flow::default() };
-        flow.seen.resize_with(if self.is_final { body.blocks.len() } else { 0 }, Seen::default);
         let mut joined_after: Vec<Option<SmallVec<[OriginId; 2]>>> = vec![None; body.blocks.len()];
         let mut first = frame.entry.state.clone();
         self.enter_monitor(frame, &mut first);
         flow.before[body.entry().index()] = Some(first);
         let mut open = BTreeSet::from([body.entry()]);
         while let Some(block) = open.pop_first() {
-            let Some(mut state) = flow.before[block.index()].clone() else { continue };
-            let has_handlers = !body.blocks[block].handlers.is_empty();
-            let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
-            let mut is_alive = true;
-            self.entered.clear();
-            let mut accesses = Vec::new();
-            for (id, statement) in body.block_statements(block) {
-                if self.is_final {
-                    self.emit(frame, id, &state, &mut accesses);
-                }
-                let may_throw = has_handlers && statement.operation.can_throw();
-                if may_throw && thrown_last.as_ref() != Some(&state) {
-                    thrown_last = Some(state.clone());
-                    join_into(&mut thrown, Cow::Borrowed(&state));
-                }
-                is_alive = self.transfer(frame, id, &mut state);
-                if !is_alive {
-                    break;
-                }
-                if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
-                    join_into(&mut thrown, Cow::Borrowed(&state));
-                }
-            }
-            if self.is_final {
-                let entered = std::mem::take(&mut self.entered);
-                flow.seen[block.index()] = Seen { accesses, entered };
-            }
+            let Some(before) = flow.before[block.index()].clone() else { continue };
+            let effect = if self.enters_others(frame, block) {
+                let visit = match memory.recall(block, &before) {
+                    Some(visit) => Arc::clone(visit),
+                    None => Arc::new(self.visit(frame, block, before)),
+                };
+                let effect = visit.effect.clone();
+                flow.visits.push(visit);
+                effect
+            } else {
+                self.go_through(frame, block, before, None)
+            };
+            let Effect { after, thrown } = effect;
             if let Some(thrown) = thrown {
                 for &handler in &body.blocks[block].handlers {
                     self.arrive(
@@ -96,9 +73,7 @@ impl Executor<'_, '_> {
                     );
                 }
             }
-            if !is_alive {
-                continue;
-            }
+            let Some(state) = after else { continue };
             joined_after[block.index()] = Some(state.joined_some.clone());
             match &body.terminator(block).operation {
                 Operation::Return(value) => {
@@ -135,6 +110,38 @@ impl Executor<'_, '_> {
             flow.round_joins.push(joins.unwrap_or_default());
         }
         flow
+    }
+
+    /// Goes through the statements of a block; tells the accesses on the way, if they are asked for.
+    pub(crate) fn go_through(
+        &mut self,
+        frame: &Frame,
+        block: BlockId,
+        mut state: State,
+        mut accesses: Option<&mut Vec<(Key, Event)>>,
+    ) -> Effect {
+        let body = Arc::clone(&frame.facts.body);
+        let has_handlers = !body.blocks[block].handlers.is_empty();
+        let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
+        let mut is_alive = true;
+        for (id, statement) in body.block_statements(block) {
+            if let Some(accesses) = &mut accesses {
+                self.emit(frame, id, &state, accesses);
+            }
+            let may_throw = has_handlers && statement.operation.can_throw();
+            if may_throw && thrown_last.as_ref() != Some(&state) {
+                thrown_last = Some(state.clone());
+                join_into(&mut thrown, Cow::Borrowed(&state));
+            }
+            is_alive = self.transfer(frame, id, &mut state);
+            if !is_alive {
+                break;
+            }
+            if may_throw && matches!(statement.operation, Operation::Invoke { .. }) {
+                join_into(&mut thrown, Cow::Borrowed(&state));
+            }
+        }
+        Effect { after: is_alive.then_some(state), thrown }
     }
 
     /// A state arrives at a block.

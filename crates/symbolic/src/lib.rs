@@ -13,6 +13,7 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod memory;
 mod method;
 mod order;
 mod oug;
@@ -34,9 +35,11 @@ pub use event::{
 
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap};
+use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
@@ -214,6 +217,17 @@ impl<'m> Execution<'m> {
         self.signals.meeting(one, other)
     }
 
+    /// All objects that are accessed.
+    pub fn accessed_objects(&self) -> EntitySet<ObjectId> {
+        collect(self.events.values().map(|event| &event.objects))
+    }
+
+    /// All objects that are locks at an access.
+    pub fn held_objects(&self) -> EntitySet<ObjectId> {
+        let guards = self.events.values().flat_map(|event| event.guards.iter());
+        collect(guards.map(|guard| &guard.objects))
+    }
+
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
@@ -236,6 +250,13 @@ impl<'m> Execution<'m> {
     pub fn thread_name(&self, program: &Program<'_>, thread: OriginId) -> String {
         threads::name(program, &self.heap, thread)
     }
+}
+
+/// The objects of sets, of which events have many in common.
+fn collect<'s>(sets: impl Iterator<Item = &'s Arc<[ObjectId]>>) -> EntitySet<ObjectId> {
+    let mut known: FxHashSet<*const ObjectId> = FxHashSet::default();
+    let sets = sets.filter(|objects| known.insert(objects.as_ptr()));
+    sets.flat_map(|objects| objects.iter().copied()).collect()
 }
 
 /// The class objects that static synchronized methods lock, made where the heap has none.

@@ -6,6 +6,8 @@
 //! several contexts of the execution are one node. A call that leads to a part of the graph stays in it
 //! as a node of its own.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::Effect;
@@ -57,7 +59,7 @@ pub struct Use {
     /// The threads that are started or joined.
     pub threads: Box<[OriginId]>,
     /// The locks that are held at an access, in the first situation in which it happens.
-    pub guards: Box<[Guard]>,
+    pub guards: Arc<[Guard]>,
     /// It comes before the object is visible to other threads.
     pub is_new_safe: bool,
     /// It comes before any other thread that uses the object is started.
@@ -297,7 +299,7 @@ impl<'m> Builder<'_, 'm> {
             variable: None,
             holders: Box::default(),
             threads: Box::default(),
-            guards: Box::default(),
+            guards: Arc::default(),
             is_new_safe: kind == UseKind::New,
             is_start_safe: false,
             is_join_safe: false,

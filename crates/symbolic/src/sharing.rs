@@ -69,8 +69,10 @@ impl SharingFacts {
         events: &PrimaryMap<EventId, Event>,
     ) {
         let mut users: FxHashMap<ObjectId, SmallVec<[OriginId; 2]>> = FxHashMap::default();
-        for event in events.values().filter(|event| !event.is_fresh) {
-            for &object in &event.objects {
+        let mut known: FxHashSet<(OriginId, *const ObjectId)> = FxHashSet::default();
+        let seen = events.values().filter(|event| !event.is_fresh);
+        for event in seen.filter(|event| known.insert((event.thread, event.objects.as_ptr()))) {
+            for &object in &*event.objects {
                 unite(users.entry(object).or_default(), &[event.thread]);
             }
         }

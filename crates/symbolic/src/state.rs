@@ -204,14 +204,20 @@ where
     if to[..] == *from {
         return false;
     }
-    let mut is_new = false;
-    for &item in from {
-        if let Err(at) = to.binary_search(&item) {
-            to.insert(at, item);
-            is_new = true;
+    let mut missing = from.iter().filter(|item| to.binary_search(item).is_err());
+    let Some(&first) = missing.next() else { return false };
+    match missing.next() {
+        None => {
+            let at = to.partition_point(|item| *item < first);
+            to.insert(at, first);
+        }
+        Some(_) => {
+            to.extend_from_slice(from);
+            to.sort_unstable();
+            to.dedup();
         }
     }
-    is_new
+    true
 }
 
 /// The locks that are held on both ways, in the order of the first.
@@ -249,4 +255,21 @@ fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
     joined.sort_unstable();
     joined.dedup();
     joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_stay_sorted_and_have_everything_once() {
+        let all: Vec<u32> = (0..6).collect();
+        for (one, other) in (0..64_u32).flat_map(|one| (0..64_u32).map(move |other| (one, other))) {
+            let of = |bits: u32| all.iter().copied().filter(move |item| bits >> item & 1 != 0);
+            let mut list: SmallVec<[u32; 2]> = of(one).collect();
+            let from: Vec<u32> = of(other).collect();
+            assert_eq!(unite(&mut list, &from), one | other != one);
+            assert!(list.iter().copied().eq(of(one | other)));
+        }
+    }
 }

@@ -215,6 +215,12 @@ impl ObjectSet {
 
     /// Moves what passes `mask` into `all`, and what is new there into `fresh` as well.
     pub(super) fn flow_into(&self, mask: Option<&[u64]>, all: &mut Self, fresh: &mut Self) -> bool {
+        if let (Self::Many(_), Self::Few(few), None) = (self, &*all, mask) {
+            // It will be long.
+            let mut words = Vec::new();
+            few.iter().for_each(|&old| _ = set_bits(&mut words, word_of(old), bit_of(old)));
+            *all = Self::Many(words);
+        }
         if let (Self::Many(from), Self::Many(to)) = (self, &mut *all) {
             return merge_words(from, mask, to, fresh);
         }
@@ -236,6 +242,7 @@ fn merge_words(
     to: &mut Vec<(u32, u64)>,
     fresh: &mut ObjectSet,
 ) -> bool {
+    let is_short = from.len() * 8 < to.len();
     let mut grown = false;
     let mut position = 0;
     let mut missing: Vec<(u32, u64)> = Vec::new();
@@ -244,6 +251,9 @@ fn merge_words(
         let word = word & allowed;
         if word == 0 {
             continue;
+        }
+        if is_short {
+            position += to[position..].partition_point(|&(found, _)| found < index);
         }
         while position < to.len() && to[position].0 < index {
             position += 1;

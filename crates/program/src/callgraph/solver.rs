@@ -247,9 +247,10 @@ impl Solver {
         let node = self.find_and_shorten(node);
         self.nodes[node].watchers.push(watcher);
         // What is fresh comes by itself.
-        let fresh = self.nodes[node].fresh.to_vec();
+        let mut fresh = self.nodes[node].fresh.to_vec();
+        fresh.sort_unstable();
         let mut seen = self.nodes[node].all.to_vec();
-        seen.retain(|object| !fresh.contains(object));
+        seen.retain(|object| fresh.binary_search(object).is_err());
         seen
     }
 
