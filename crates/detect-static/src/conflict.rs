@@ -516,13 +516,13 @@ mod tests {
     fn event(kind: AccessKind, thread: usize, statement: usize) -> Event {
         Event {
             kind,
-            objects: Box::new([ObjectId::from_index(0)]),
+            objects: [ObjectId::from_index(0)].into(),
             accessed: Accessed::Field(FieldId::from_index(0)),
             thread: OriginId::from_index(thread),
             instance: InstanceId::from_index(0),
             context: ContextId::from_index(0),
             statement: StatementId::from_index(statement),
-            guards: Box::new([]),
+            guards: [].into(),
             is_atomic: false,
             is_fresh: false,
             is_through_this: true,
