@@ -155,15 +155,14 @@ fn a_finding_shows_accesses_that_share_no_lock() {
             operation,
         })
         .collect();
-    let (_, checked) = run("eraser", Options::default(), &events, &tables());
-    let messages: Vec<&str> = checked.findings.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(
-        messages,
-        [
-            "V0 is written by T1 at location 2 and read by T2 at location 4, and no lock is held at \
-             all accesses to it",
-            "V0 is written by T1 at location 2 and read by T3 at location 5, and no lock is held at \
-             all accesses to it",
-        ]
-    );
+    let messages = |all| -> Vec<String> {
+        let (_, checked) = run("eraser", Options { all }, &events, &tables());
+        checked.findings.into_iter().map(|finding| finding.message).collect()
+    };
+    let first = "V0 is written by T1 at location 2 and read by T2 at location 4, and no lock is held at \
+                 all accesses to it";
+    let second = "V0 is written by T1 at location 2 and read by T3 at location 5, and no lock is held at \
+                  all accesses to it";
+    assert_eq!(messages(false), [first]);
+    assert_eq!(messages(true), [first, second]);
 }
