@@ -10,8 +10,8 @@
 //!
 //! Guarantees: an access is told exactly if that condition fails.
 //!
-//! Misses and tells wrongly: as [`crate::eraser`], but it tells a read where the write before it was made without the
-//! lock, and not where only reads have no lock in common.
+//! Misses and tells wrongly: as [`crate::eraser`], but a read with a lock of all writes is never told, whatever locks
+//! other reads hold.
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
