@@ -116,8 +116,9 @@ impl ReadPool {
     }
 }
 
+// Accesses are nearly all events: they are handled in the loop over a batch, without a call.
 impl Detector for HappensBefore {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
@@ -158,7 +159,7 @@ fn checked(
 }
 
 impl HappensBefore {
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
@@ -185,7 +186,7 @@ impl HappensBefore {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
