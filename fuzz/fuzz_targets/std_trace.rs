@@ -1,16 +1,16 @@
-//! Bytes for the reader of traces as text, and what happens-before makes of them.
+//! Bytes for the reader of traces as text, and what the detectors make of them.
 
 #![no_main]
 
 use std::path::Path;
 
-use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_trace::Source;
 use unsnarl_trace::std_text::StdReader;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut reader = StdReader::new(bytes, Path::new("fuzz.std"));
-    let mut detectors: Vec<_> = DETECTORS.iter().map(|entry| (entry.make)(&unsnarl_detect_dynamic::Options::default())).collect();
+    let mut detectors: Vec<_> = DETECTORS.iter().map(|entry| (entry.make)(&Options::default())).collect();
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch).is_ok() && !batch.is_empty() {
         for detector in &mut detectors {

@@ -495,13 +495,15 @@ mod tests {
 
     #[test]
     fn analyze_takes_everything_it_promises() {
-        let line = "analyze a.std b.bin --detect happens-before --fail-on never --format tsv -o t";
+        let line = "analyze a.std b.bin --detect eraser,lock-order --detect happens-before --all \
+                    --fail-on never --format tsv -o t";
         let words: Vec<&str> = line.split_whitespace().collect();
         let arguments = parse(&words).expect("all of these exist");
         let Command::Analyze(analyze) = arguments.command else { panic!("it says analyze") };
         assert_eq!(analyze.traces, [PathBuf::from("a.std"), PathBuf::from("b.bin")]);
         let names: Vec<&str> = analyze.detectors.detect.iter().map(|entry| entry.name).collect();
-        assert_eq!(names, ["happens-before"]);
+        assert_eq!(names, ["eraser", "lock-order", "happens-before"]);
+        assert!(analyze.detectors.all);
         assert_eq!((analyze.fail_on, analyze.format), (FailOn::Never, TraceReportFormat::Tsv));
     }
 

@@ -20,6 +20,8 @@ use crate::session::{self, Session};
 /// The page of every rule that some detector finds.
 const PAGES: &[(Rule, &str)] = &[
     (Rule::DataRace, include_str!("../../../docs/rules/data-race.md")),
+    (Rule::LocksetRace, include_str!("../../../docs/rules/lockset-race.md")),
+    (Rule::LockOrderCycle, include_str!("../../../docs/rules/lock-order-cycle.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
 ];
 

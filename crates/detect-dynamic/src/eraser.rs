@@ -31,7 +31,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "variables that no lock protects at all accesses",
     is_default: false,
     needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
-    make: |_| Box::new(Eraser::default()),
+    make: |options| Box::new(Eraser { all: options.all, ..Eraser::default() }),
 };
 
 const TELLING: Telling = Telling {
@@ -43,6 +43,8 @@ const TELLING: Telling = Telling {
 
 #[derive(Default)]
 struct Eraser {
+    /// Whether every pair of places is told, or the first of each variable.
+    all: bool,
     surroundings: Surroundings,
     protections: Protections,
     variables: SecondaryMap<VariableId, Known>,
@@ -53,6 +55,7 @@ struct Eraser {
 struct Known {
     state: State,
     witnesses: Witnesses,
+    is_told: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,7 +79,7 @@ impl Detector for Eraser {
             }
             return self.surroundings.on(event);
         };
-        let Known { state, witnesses } = &mut self.variables[variable];
+        let Known { state, witnesses, is_told } = &mut self.variables[variable];
         let protections = &mut self.protections;
         let held = protections.of(&seen, &self.surroundings.locksets);
         *state = match (*state, seen.kind) {
@@ -91,9 +94,11 @@ impl Detector for Eraser {
         };
         if matches!(*state, State::SharedModified(locks) if protections.is_empty(locks)) {
             self.races.add_event(seen.site, variable);
-            let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
-            if let Some(other) = other {
-                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+            if self.all || !std::mem::replace(is_told, true) {
+                let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
+                if let Some(other) = other {
+                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                }
             }
         }
         witnesses.add(seen);

@@ -119,8 +119,9 @@ impl ReadPool {
     }
 }
 
+// Accesses are nearly all events: they are handled in the loop over a batch, without a call.
 impl Detector for HappensBefore {
-    #[inline]
+    #[inline(always)]
     fn on(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
@@ -161,7 +162,7 @@ fn checked(
 }
 
 impl HappensBefore {
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
@@ -188,7 +189,7 @@ impl HappensBefore {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();

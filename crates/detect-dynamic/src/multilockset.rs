@@ -46,7 +46,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
         tolerates: &[Filter::Escape],
         exact: false,
     },
-    make: |_| Box::new(Multilockset::default()),
+    make: |options| Box::new(Multilockset { all: options.all, ..Multilockset::default() }),
 };
 
 const TELLING: Telling = Telling {
@@ -58,6 +58,8 @@ const TELLING: Telling = Telling {
 
 #[derive(Default)]
 struct Multilockset {
+    /// Whether every pair of places is told, or the first of each variable.
+    all: bool,
     escape: Escape,
     periods: Periods,
     surroundings: Surroundings,
@@ -78,6 +80,7 @@ struct Known {
     writes: Vec<Last>,
     has_concurrent_writes: bool,
     has_concurrent_read_and_write: bool,
+    is_told: bool,
 }
 
 impl Detector for Multilockset {
@@ -98,7 +101,8 @@ impl Detector for Multilockset {
         known.add_period(&seen, &mut self.periods);
         if known.may_race(&mut self.protections) {
             self.races.add_event(seen.site, variable);
-            if let Some(other) = self.witness(variable, &seen) {
+            let is_new = self.all || !std::mem::replace(&mut known.is_told, true);
+            if let Some(other) = is_new.then(|| self.witness(variable, &seen)).flatten() {
                 self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
             }
         }
@@ -167,12 +171,8 @@ impl Multilockset {
     fn witness(&mut self, variable: VariableId, seen: &Seen) -> Option<Seen> {
         let known = self.variables[variable].as_ref()?;
         let clock = self.periods.of(seen.thread).clone();
-        let lasts = |lasts: &[Last], kind| {
-            let are: Vec<(Last, Kind)> = lasts.iter().map(|&last| (last, kind)).collect();
-            are
-        };
-        let mut others = lasts(&known.reads, Kind::Read);
-        others.extend(lasts(&known.writes, Kind::Write));
+        let reads = known.reads.iter().map(|&last| (last, Kind::Read));
+        let others = reads.chain(known.writes.iter().map(|&last| (last, Kind::Write)));
         let own = self.protections.of(seen, &self.surroundings.locksets);
         let mut best = None;
         for (last, kind) in others {

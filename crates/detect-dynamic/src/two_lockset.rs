@@ -10,8 +10,8 @@
 //!
 //! Guarantees: an access is told exactly if that condition fails.
 //!
-//! Misses and tells wrongly: as [`crate::eraser`], but it tells a read where the write before it was made without the
-//! lock, and not where only reads have no lock in common.
+//! Misses and tells wrongly: as [`crate::eraser`], but a read with a lock of all writes is never told, whatever locks
+//! other reads hold.
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
@@ -30,7 +30,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "the same with locks that protect writes apart from those that protect all accesses",
     is_default: false,
     needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
-    make: |_| Box::new(TwoLockset::default()),
+    make: |options| Box::new(TwoLockset { all: options.all, ..TwoLockset::default() }),
 };
 
 const TELLING: Telling = Telling {
@@ -42,6 +42,8 @@ const TELLING: Telling = Telling {
 
 #[derive(Default)]
 struct TwoLockset {
+    /// Whether every pair of places is told, or the first of each variable.
+    all: bool,
     surroundings: Surroundings,
     protections: Protections,
     variables: SecondaryMap<VariableId, Known>,
@@ -52,6 +54,7 @@ struct TwoLockset {
 struct Known {
     state: State,
     witnesses: Witnesses,
+    is_told: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +77,7 @@ impl Detector for TwoLockset {
             }
             return self.surroundings.on(event);
         };
-        let Known { state, witnesses } = &mut self.variables[variable];
+        let Known { state, witnesses, is_told } = &mut self.variables[variable];
         let protections = &mut self.protections;
         let held = protections.of(&seen, &self.surroundings.locksets);
         let (accesses, writes) = match *state {
@@ -97,9 +100,11 @@ impl Detector for TwoLockset {
         *state = State::Shared { accesses: Some(accesses), writes };
         if !is_protected {
             self.races.add_event(seen.site, variable);
-            let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
-            if let Some(other) = other {
-                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+            if self.all || !std::mem::replace(is_told, true) {
+                let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
+                if let Some(other) = other {
+                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                }
             }
         }
         witnesses.add(seen);

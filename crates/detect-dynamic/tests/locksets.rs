@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use unsnarl_detect_dynamic::Options;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_trace::{
+    Container, Event, Field, LockId, Object, Operation, SiteId, Store, ThreadId, Variable,
+    VariableId,
+};
 
 use support::well_formed_trace;
 use support::{Holding, closure, is_edge_of_periods, run, tables, told, variable_of};
@@ -133,6 +136,37 @@ proptest! {
     }
 }
 
+/// What its maker does to an object counts from when others can know it, also if none of them has used it yet.
+#[test]
+fn what_happens_before_an_object_escapes_does_not_count() {
+    use Operation::{Acquire, Allocate, Release, Write};
+    let mut tables = tables();
+    let name = tables.names.intern(b"name");
+    let field = tables.fields.push(Field { class: name, name });
+    let object = tables.objects.push(Object { class: name, number: 1 });
+    let variable = tables.variables.push(Variable::Field(object, field));
+    let published = Store { into: Container::Static(field), value: object };
+    let publish = Operation::Store(tables.stores.intern(published));
+    let (lock, write) = (LockId::from_index(0), Write(variable));
+    let locked = [(1, Acquire(lock)), (1, write), (1, Release(lock))];
+    let told = |steps: &[(usize, Operation)]| {
+        let steps = [&[(0, Allocate(object))], steps, &locked].concat();
+        let (racing, _) = run("multilockset", Options::default(), &events(&steps), &tables);
+        racing.len()
+    };
+    assert_eq!(told(&[(0, write), (0, publish)]), 0);
+    assert_eq!(told(&[(0, publish), (0, write)]), 1);
+}
+
+fn events(steps: &[(usize, Operation)]) -> Vec<Event> {
+    let event = |(position, &(thread, operation))| Event {
+        thread: ThreadId::from_index(thread),
+        site: SiteId::from_index(position),
+        operation,
+    };
+    steps.iter().enumerate().map(event).collect()
+}
+
 /// The pair that is shown conflicts and shares no lock, although the last access before does not conflict.
 #[test]
 fn a_finding_shows_accesses_that_share_no_lock() {
@@ -146,24 +180,15 @@ fn a_finding_shows_accesses_that_share_no_lock() {
         (2, Read(variable)),
         (3, Read(variable)),
     ];
-    let events: Vec<Event> = steps
-        .iter()
-        .enumerate()
-        .map(|(position, &(thread, operation))| Event {
-            thread: ThreadId::from_index(thread),
-            site: SiteId::from_index(position),
-            operation,
-        })
-        .collect();
-    let (_, checked) = run("eraser", Options::default(), &events, &tables());
-    let messages: Vec<&str> = checked.findings.iter().map(|it| it.message.as_str()).collect();
-    assert_eq!(
-        messages,
-        [
-            "V0 is written by T1 at location 2 and read by T2 at location 4, and no lock is held at \
-             all accesses to it",
-            "V0 is written by T1 at location 2 and read by T3 at location 5, and no lock is held at \
-             all accesses to it",
-        ]
-    );
+    let events = events(&steps);
+    let messages = |all| -> Vec<String> {
+        let (_, checked) = run("eraser", Options { all }, &events, &tables());
+        checked.findings.into_iter().map(|finding| finding.message).collect()
+    };
+    let first = "V0 is written by T1 at location 2 and read by T2 at location 4, and no lock is held at \
+                 all accesses to it";
+    let second = "V0 is written by T1 at location 2 and read by T3 at location 5, and no lock is held at \
+                  all accesses to it";
+    assert_eq!(messages(false), [first]);
+    assert_eq!(messages(true), [first, second]);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use unsnarl_detect_dynamic::DETECTORS;
+
 use crate::check::{has_note, report};
 use crate::support::{Outcome, run, text};
 
@@ -28,56 +30,127 @@ impl Folder {
     }
 }
 
-/// Location, detector and variable of every racing event that the lines of a trace expect:
-/// `T1|r(V0)|6 //~ happens-before(V0)`.
-fn expected(trace: &str) -> BTreeSet<(String, String, String)> {
-    let mut expected = BTreeSet::new();
+/// Location, detector and variable or lock.
+type Told = (String, String, String);
+
+/// What the lines of a trace expect: `T1|r(V0)|6 //~ happens-before(V0) eraser(V0)`. What is told wrongly, and known to
+/// be, stands behind `//~ known-false`.
+#[derive(Default)]
+struct Expected {
+    right: BTreeSet<Told>,
+    wrong: BTreeSet<Told>,
+}
+
+fn expected(trace: &str) -> Expected {
+    let mut expected = Expected::default();
     for line in trace.lines() {
         let Some((event, expectations)) = line.split_once("//~") else { continue };
         let location = event.trim().rsplit('|').next().unwrap();
+        let (set, expectations) = match expectations.trim().strip_prefix("known-false") {
+            Some(wrong) => (&mut expected.wrong, wrong),
+            None => (&mut expected.right, expectations),
+        };
         for expectation in expectations.split_whitespace() {
-            let (detector, variable) = expectation.trim_end_matches(')').split_once('(').unwrap();
-            expected.insert((location.to_owned(), detector.to_owned(), variable.to_owned()));
+            let (detector, what) = expectation.trim_end_matches(')').split_once('(').unwrap();
+            set.insert((location.to_owned(), detector.to_owned(), what.to_owned()));
         }
     }
     expected
 }
 
+/// What every detector tells about a trace: racing events, and the acquisitions of cycles.
+fn told(path: &Path) -> (i32, BTreeSet<Told>) {
+    let detectors: Vec<&str> = DETECTORS.iter().map(|entry| entry.name).collect();
+    let all = ["--detect", &detectors.join(",")];
+    let table = analyze(&[text(path), all[0], all[1], "--format", "tsv"]);
+    assert_eq!(table.messages, "", "{}", path.display());
+    let mut told = BTreeSet::new();
+    for line in table.out.lines() {
+        let fields: Vec<&str> = line.split('\t').collect();
+        assert_eq!((fields.len(), fields[0]), (4, path.file_name().unwrap().to_str().unwrap()));
+        told.insert((fields[2].to_owned(), fields[1].to_owned(), fields[3].to_owned()));
+    }
+    let json = report(&analyze(&[text(path), all[0], all[1], "--format", "json"]));
+    for finding in json["findings"].as_array().unwrap() {
+        let Some(locks) = finding["locks"].as_array() else { continue };
+        let detector = finding["detectors"][0].as_str().unwrap().strip_prefix("dynamic/").unwrap();
+        let acquired = locks.iter().cycle().skip(1);
+        for (access, lock) in finding["accesses"].as_array().unwrap().iter().zip(acquired) {
+            let location = access["stack"][0]["location"].to_string();
+            told.insert((location, detector.to_owned(), lock.as_str().unwrap().to_owned()));
+        }
+    }
+    (table.status, told)
+}
+
 #[test]
-fn racing_events_of_the_fixtures_are_those_on_the_lines() {
+fn what_detectors_tell_about_the_fixtures_is_on_the_lines() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
-    let mut racy = 0;
+    let mut found_by = BTreeSet::new();
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let expected = expected(&std::fs::read_to_string(&path).unwrap());
-        let outcome = analyze(&[text(&path), "--format", "tsv"]);
-        assert_eq!(outcome.messages, "", "{name}");
-        assert_eq!(outcome.status, i32::from(!expected.is_empty()), "{name}");
-        let lines: Vec<Vec<&str>> =
-            outcome.out.lines().map(|line| line.split('\t').collect()).collect();
-        let found: BTreeSet<(String, String, String)> = lines
-            .iter()
-            .map(|line| {
-                assert_eq!((line.len(), line[0]), (4, &*format!("{name}.std")));
-                (line[2].to_owned(), line[1].to_owned(), line[3].to_owned())
-            })
-            .collect();
-        assert_eq!(found, expected, "{name}");
+        let Expected { right, wrong } = expected(&std::fs::read_to_string(&path).unwrap());
+        let (status, told) = told(&path);
+        let expected: BTreeSet<Told> = right.union(&wrong).cloned().collect();
+        assert_eq!(told, expected, "{name}");
+        assert_eq!(status, i32::from(!expected.is_empty()), "{name}");
         match name.strip_suffix("-ok") {
             Some(twin) => {
-                assert!(expected.is_empty(), "{name} expects a race");
-                assert!(folder.join(format!("{twin}.std")).is_file(), "{name} has no racy twin");
+                assert_eq!(right, BTreeSet::new(), "{name} is correct");
+                assert!(folder.join(format!("{twin}.std")).is_file(), "{name} has no wrong twin");
             }
             None => {
-                assert!(!expected.is_empty(), "{name} expects nothing");
+                assert!(!right.is_empty(), "{name} expects nothing");
                 let twin = folder.join(format!("{name}-ok.std"));
                 assert!(twin.is_file(), "{name} has no correct twin");
-                racy += 1;
+                found_by.extend(right.into_iter().map(|(_, detector, _)| detector));
             }
         }
     }
-    assert!(racy > 0, "there are no fixtures");
+    let all: BTreeSet<String> = DETECTORS.iter().map(|entry| entry.name.to_owned()).collect();
+    assert_eq!(found_by, all, "every detector has a fixture");
+}
+
+/// Detectors are chosen with commas or by repeating the option; two run when none is chosen.
+#[test]
+fn detectors_are_chosen() {
+    let folder = Folder::new();
+    let deadlock = "T0|acq(A)|1\nT0|acq(B)|2\nT0|rel(B)|3\nT0|rel(A)|4\n\
+                    T1|acq(B)|5\nT1|acq(A)|6\nT1|w(V)|7\nT1|rel(A)|8\nT1|rel(B)|9\nT0|w(V)|10\n";
+    let trace = folder.write("a.std", deadlock);
+    let rules = |options: &[&str]| -> Vec<String> {
+        let outcome = analyze(&[&[text(&trace), "--format", "json"], options].concat());
+        let report = report(&outcome);
+        let findings = report["findings"].as_array().unwrap().iter();
+        findings.map(|finding| finding["rule"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(rules(&[]), ["data-race", "lock-order-cycle"]);
+    assert_eq!(rules(&["--detect", "lock-order"]), ["lock-order-cycle"]);
+    let both = ["data-race", "lock-order-cycle", "lockset-race"];
+    assert_eq!(rules(&["--detect", "eraser,lock-order", "--detect", "happens-before"]), both);
+
+    let json = report(&analyze(&[text(&trace), "--detect", "lock-order", "--format", "json"]));
+    let cycle = &json["findings"][0];
+    assert_eq!(cycle["locks"], serde_json::json!(["A", "B"]));
+    assert_eq!(cycle["evidence"], serde_json::json!(["predicted"]));
+    let access = |thread, lock, location| {
+        serde_json::json!({
+            "kind": "acquire", "thread": thread, "locks": [lock], "stack": [{ "location": location }]
+        })
+    };
+    assert_eq!(cycle["accesses"], serde_json::json!([access("T0", "A", 2), access("T1", "B", 6)]));
+}
+
+#[test]
+fn every_pair_of_places_is_told_on_request() {
+    let folder = Folder::new();
+    let trace = folder.write("a.std", "T0|w(V)|1\nT0|w(V)|2\nT1|w(V)|3\n");
+    let count = |options: &[&str]| {
+        let outcome = analyze(&[&[text(&trace), "--format", "json"], options].concat());
+        report(&outcome)["findings"].as_array().unwrap().len()
+    };
+    assert_eq!((count(&[]), count(&["--all"])), (1, 2));
 }
 
 #[test]

@@ -6,5 +6,6 @@ mod analyze;
 mod check;
 mod inspect;
 mod pages;
+mod rules;
 mod run;
 mod support;
