@@ -226,7 +226,7 @@ pub(crate) fn catch(
 }
 
 /// The handlers whose ranges have a node in them, in the order in which they are tried.
-fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
+pub(crate) fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
     let places: HashMap<NodeId, usize> =
         code.nodes().enumerate().map(|(place, node)| (node, place)).collect();
     let place = |label| code.binding(label).and_then(|node| places.get(&node)).copied();
