@@ -162,7 +162,8 @@ impl<'p> CallProbe<'p> {
             None => code.plain(AConstNull),
         };
         code.int(self.site.0.cast_signed())?.local(ILoad, self.considered);
-        invoke(code, hooks::CALL_BEGINS)?;
+        let releases = self.call.releases;
+        invoke(code, if releases { hooks::CALL_BEGINS } else { hooks::CALL_BEGINS_QUIETLY })?;
         code.local(IStore, self.number);
         Ok(())
     }

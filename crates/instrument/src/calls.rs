@@ -144,7 +144,7 @@ impl Calls {
 
     fn records(&self, class: &ClassModel, method: &MethodModel) -> bool {
         let effects = &method.effects;
-        effects.iter().any(|effect| self.matters(effect)) || {
+        effects.iter().any(|effect| self.matters(effect) && !self.is_idle(class, effect)) || {
             // A view of an object of which a part orders something: the reader has to know that it is one.
             let is_view =
                 |effect: &Effect| matches!(effect, Effect::Return(place) if is_operand(place));
@@ -163,6 +163,14 @@ impl Calls {
                 }
                 _ => false,
             }
+    }
+
+    /// Whether a sentence only puts the receiver into its result, where nothing comes of it since nothing orders by
+    /// receivers of the class: the iterator of a list.
+    fn is_idle(&self, class: &ClassModel, effect: &Effect) -> bool {
+        let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect);
+        matches!(effect, Effect::Flow { from: Place::This, to: Place::Slot(of, _) } if **of == Place::Result)
+            && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
     }
 
     fn is_of_contents(&self, effect: &Effect) -> bool {
@@ -220,6 +228,7 @@ impl Calls {
         let mut operands = FxHashMap::default();
         let mut thread = false;
         let mut failure = false;
+        let mut releases = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -235,6 +244,7 @@ impl Calls {
         };
         for effect in models.into_iter().flat_map(|model| &model.effects) {
             failure |= happens_on_failure(effect);
+            releases |= may_release(effect);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -277,7 +287,7 @@ impl Calls {
         let mut operands: Vec<_> =
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         operands.sort_by_key(|operand| operand.position);
-        Some(RecordedCall { method, operands, thread, failure })
+        Some(RecordedCall { method, operands, thread, failure, releases })
     }
 }
 
@@ -352,6 +362,19 @@ fn orders(effect: &Effect) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a sentence may let other threads see what the caller has done.
+fn may_release(effect: &Effect) -> bool {
+    !matches!(
+        effect,
+        Effect::Acquire { .. }
+            | Effect::Receive { .. }
+            | Effect::Join { .. }
+            | Effect::Flow { .. }
+            | Effect::Return(_)
+            | Effect::Reflect(_)
+    )
 }
 
 /// Whether a sentence holds when the method fails, behind it.
