@@ -1,5 +1,7 @@
 //! The one module that speaks JVMTI and JNI.
 
+mod sweep;
+
 use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -74,7 +76,7 @@ unsafe extern "system" fn Agent_OnLoad(
             .map(|library| Agent { library, options: text.clone().into_owned().into() }),
         _ => None,
     };
-    let watch = WATCH.get_or_init(|| Watch::new(session, options.plan, &options.models, child));
+    let watch = WATCH.get_or_init(|| Watch::new(session, options, child));
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),
@@ -124,10 +126,13 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     // Needed to give `Thread` a field: it is among the first classes that are loaded.
     capabilities.set_can_generate_early_class_hook_events(true);
     capabilities.set_can_retransform_classes(true);
+    // For the classes whose instances have ids.
+    capabilities.set_can_tag_objects(true);
     let add = table.AddCapabilities.ok_or(JvmError::NoFunction("AddCapabilities"))?;
     // SAFETY: the arguments live during the call.
     check("AddCapabilities", unsafe { add(env, &raw const capabilities) })?;
 
+    sweep::ENVIRONMENT.store(env, std::sync::atomic::Ordering::Release);
     let mut callbacks = jvmtiEventCallbacks::default();
     callbacks.VMInit = Some(vm_init);
     callbacks.VMDeath = Some(vm_death);

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use unsnarl_instrument::{Events, Filters, Plan};
 
+/// A million objects that are told of cost their reader a few hundred megabytes.
+const SWEEP_EVERY: u32 = 2_000_000;
+
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -13,6 +16,8 @@ pub(crate) struct Options {
     /// Files with further models of libraries.
     pub(crate) models: Vec<PathBuf>,
     pub(crate) plan: Plan,
+    /// After how many new ids the living objects are told again, at least.
+    pub(crate) sweep_every: u32,
 }
 
 /// Where the session goes.
@@ -29,7 +34,7 @@ pub(crate) enum Place {
 pub(crate) enum OptionsError {
     #[error(
         "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, models=FILE, include=PATTERNS, \
-         exclude=PATTERNS, events=KINDS, filters=FILTERS, array-cutoff=N and array-offset=N"
+         exclude=PATTERNS, events=KINDS, filters=FILTERS, array-cutoff=N, array-offset=N and sweep=N"
     )]
     Unknown(String),
     #[error(
@@ -48,6 +53,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
     let (mut place, mut limit) = (None, None);
     let mut models = Vec::new();
     let mut plan = Plan::default();
+    let mut sweep_every = SWEEP_EVERY;
     for option in split(text) {
         match option.split_once('=') {
             Some(("session", folder)) if !folder.is_empty() => {
@@ -70,12 +76,15 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             Some(("array-offset", first)) if first.parse::<u32>().is_ok() => {
                 plan.elements.first = first.parse().unwrap_or_default();
             }
+            Some(("sweep", count)) if count.parse::<u32>().is_ok() => {
+                sweep_every = count.parse().unwrap_or(SWEEP_EVERY);
+            }
             _ => return Err(OptionsError::Unknown(option)),
         }
     }
     // What is left out was read or written all the same.
     plan.filters.epoch &= !plan.events.exact;
-    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan })
+    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan, sweep_every })
 }
 
 fn split(text: &str) -> Vec<String> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use unsnarl_models::Models;
 use unsnarl_trace::session::format::{
     CLASSES_FILE, EXACT_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE,
-    models_file,
+    living_file, models_file,
 };
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, is_locked};
 
@@ -130,6 +130,18 @@ impl Session {
         let mut line = Vec::new();
         name.write(&mut line);
         self.append(&self.names, NAMES_FILE, &line);
+    }
+
+    /// Writes the ids of the objects that live.
+    pub(crate) fn write_living(&self, number: u64, ids: &[u64]) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let path = self.folder.join(living_file(number));
+        let file = options.write(true).create_new(true).mode(0o600).open(path)?;
+        let mut writer = io::BufWriter::new(file);
+        for id in ids {
+            writer.write_all(&id.to_le_bytes())?;
+        }
+        writer.flush()
     }
 
     /// The address of a new chunk; 0 if there is no room, which the log tells, or if nobody watches any more.

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -19,6 +18,7 @@ use unsnarl_trace::session::{
 };
 
 use crate::fields::Fields;
+use crate::options::Options;
 use crate::session::{Session, lock};
 
 /// The agent's state in a JVM.
@@ -26,6 +26,8 @@ use crate::session::{Session, lock};
 pub(crate) struct Watch {
     pub(crate) session: Session,
     plan: Plan,
+    /// After how many new ids the living objects are told again, at least.
+    pub(crate) sweep_every: u32,
     /// This agent as JVMs get it that the program starts, if they are to be watched as well.
     child: Option<Agent>,
     numbers: SiteNumbers,
@@ -39,14 +41,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(
-        session: Session,
-        plan: Plan,
-        models: &[PathBuf],
-        child: Option<Agent>,
-    ) -> Self {
-        let models = session.models(models);
+    pub(crate) fn new(session: Session, options: Options, child: Option<Agent>) -> Self {
+        let Options { plan, models, sweep_every, .. } = options;
+        let models = session.models(&models);
         Self {
+            sweep_every,
             session,
             child,
             numbers: SiteNumbers::default(),

@@ -62,7 +62,7 @@ fn analyze(
         Err(error) => return Ok(Err(error)),
     };
     let name = trace_name(path, &arguments.traces);
-    let detectors = dynamic::detectors(&arguments.detect);
+    let detectors = dynamic::detectors(&arguments.detectors);
     all.add_trace(&path.display().to_string(), &mut *source, detectors, |entry, racing, tables| {
         match arguments.format {
             TraceReportFormat::Tsv => write_lines(&name, entry, racing, tables, output.result()),

@@ -111,9 +111,8 @@ pub(crate) struct RunArguments {
     /// The program to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
     pub(crate) command: Vec<OsString>,
-    /// Run only these detectors, separated by commas [default: all]
-    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
-    pub(crate) detect: Vec<&'static DetectorEntry>,
+    #[command(flatten)]
+    pub(crate) detectors: DetectArguments,
     /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) include: Vec<String>,
@@ -173,7 +172,7 @@ impl Default for RunArguments {
     fn default() -> Self {
         Self {
             command: Vec::new(),
-            detect: Vec::new(),
+            detectors: DetectArguments::default(),
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
@@ -195,6 +194,17 @@ impl Default for RunArguments {
     }
 }
 
+/// What looks at a trace.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct DetectArguments {
+    /// Run these detectors, separated by commas [default: happens-before,lock-order]
+    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
+    pub(crate) detect: Vec<&'static DetectorEntry>,
+    /// Tell every pair of places that races, which takes more time and memory
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
 /// Whose exit status `unsnarl run` has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeOf {
@@ -214,9 +224,8 @@ pub(crate) struct AnalyzeArguments {
     /// Traces to look at
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
-    /// Run only these detectors, separated by commas [default: all]
-    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
-    pub(crate) detect: Vec<&'static DetectorEntry>,
+    #[command(flatten)]
+    pub(crate) detectors: DetectArguments,
     /// The least severity of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
@@ -491,7 +500,7 @@ mod tests {
         let arguments = parse(&words).expect("all of these exist");
         let Command::Analyze(analyze) = arguments.command else { panic!("it says analyze") };
         assert_eq!(analyze.traces, [PathBuf::from("a.std"), PathBuf::from("b.bin")]);
-        let names: Vec<&str> = analyze.detect.iter().map(|entry| entry.name).collect();
+        let names: Vec<&str> = analyze.detectors.detect.iter().map(|entry| entry.name).collect();
         assert_eq!(names, ["happens-before"]);
         assert_eq!((analyze.fail_on, analyze.format), (FailOn::Never, TraceReportFormat::Tsv));
     }

@@ -4,22 +4,35 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, RacingEvent};
+use unsnarl_detect_dynamic::on_all_in_parallel;
+use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
 use unsnarl_findings::{Finding, Report, Statistic, Tool};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
-use unsnarl_trace::{Source, Tables, TraceError};
+use unsnarl_trace::{Operation, Source, Tables, TraceError};
+
+use crate::args::DetectArguments;
+
+/// How many events several detectors are shown at once. Between two portions they wait for each other, since what ids
+/// stand for grows while events are read.
+const GATHERED: usize = 1 << 16;
 
 /// Detectors with their lines in the table.
 pub(crate) type Detectors = Vec<(&'static DetectorEntry, Box<dyn Detector>)>;
 
-/// The chosen detectors, or all.
-pub(crate) fn detectors(chosen: &[&DetectorEntry]) -> Detectors {
-    DETECTORS
-        .iter()
-        .filter(|entry| chosen.is_empty() || chosen.iter().any(|it| it.name == entry.name))
-        .map(|entry| (entry, (entry.make)()))
-        .collect()
+/// The chosen detectors, each once, or those that run by default.
+pub(crate) fn chosen(arguments: &DetectArguments) -> Vec<&'static DetectorEntry> {
+    let is_chosen = |entry: &&DetectorEntry| match arguments.detect.as_slice() {
+        [] => entry.is_default,
+        named => named.iter().any(|it| it.name == entry.name),
+    };
+    DETECTORS.iter().filter(is_chosen).collect()
+}
+
+/// Makes the chosen detectors.
+pub(crate) fn detectors(arguments: &DetectArguments) -> Detectors {
+    let options = Options { all: arguments.all };
+    chosen(arguments).into_iter().map(|entry| (entry, (entry.make)(&options))).collect()
 }
 
 /// The traces with the folders of runs replaced by the sessions in them.
@@ -62,18 +75,39 @@ impl Analyzed {
         mut detectors: Detectors,
         mut each: impl FnMut(&DetectorEntry, &[RacingEvent], &Tables) -> io::Result<()>,
     ) -> anyhow::Result<Result<(), TraceError>> {
-        let mut batch = Vec::new();
+        if !source.is_exact() {
+            detectors.retain(|(entry, _)| {
+                if entry.needs.exact {
+                    let needs =
+                        "needs to know who read whose write: record with `unsnarl run --exact`";
+                    self.notes.push(format!("{name}: {} {needs}", entry.name));
+                }
+                !entry.needs.exact
+            });
+        }
+        let most = if detectors.len() > 1 { GATHERED } else { 1 };
+        let (mut batch, mut gathered) = (Vec::new(), Vec::new());
         let mut events = 0;
         let outcome = loop {
-            match source.next_batch(&mut batch) {
-                Err(error) => break Err(error),
-                Ok(()) if batch.is_empty() => break Ok(()),
-                Ok(()) => {}
+            let next = source.next_batch(&mut batch);
+            let has_ended = next.is_err() || batch.is_empty();
+            if next.is_ok() {
+                gathered.append(&mut batch);
             }
-            events += batch.len();
-            for (entry, detector) in &mut detectors {
-                detector.on_all(&batch, source.tables());
-                each(entry, &detector.take_racing_events(), source.tables())?;
+            // Ids of what is forgotten come again in the next batch.
+            let forgets =
+                gathered.last().is_some_and(|it| matches!(it.operation, Operation::Forget(_)));
+            if has_ended || forgets || gathered.len() >= most {
+                events += gathered.len();
+                let detecting = detectors.iter_mut().map(|(_, detector)| detector);
+                on_all_in_parallel(detecting, &gathered, source.tables());
+                for (entry, detector) in &mut detectors {
+                    each(entry, &detector.take_racing_events(), source.tables())?;
+                }
+                gathered.clear();
+            }
+            if has_ended {
+                break next;
             }
         };
         match outcome {
@@ -84,8 +118,10 @@ impl Analyzed {
         self.add("events", events);
         self.add_tables(source.tables());
         self.add_problems(name, source);
-        for (_, detector) in detectors {
-            self.add_checked(detector.finish(source.tables()));
+        for (entry, detector) in detectors {
+            let checked = detector.finish(source.tables());
+            each(entry, &checked.racing, source.tables())?;
+            self.add_checked(checked);
         }
         Ok(Ok(()))
     }
@@ -108,6 +144,7 @@ impl Analyzed {
 
     fn add_checked(&mut self, checked: Checked) {
         self.findings.extend(checked.findings);
+        self.notes.extend(checked.notes);
         for (name, count) in checked.stats {
             *self.counts.entry(name).or_default() += count;
         }

@@ -242,7 +242,8 @@ impl Clocks {
             | Operation::TransactionBegin
             | Operation::TransactionEnd
             | Operation::Allocate(_)
-            | Operation::Store(_) => {}
+            | Operation::Store(_)
+            | Operation::Forget(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use unsnarl_findings::{Finding, Frame, Rule, Variable};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
-use crate::happens_before;
+use crate::{happens_before, sync_preserving, wcp};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -23,6 +23,23 @@ pub trait Detector: Send {
 
     /// What there is to say when the trace has ended.
     fn finish(self: Box<Self>, tables: &Tables) -> Checked;
+}
+
+/// Shows events to several detectors, each in a thread of its own; one alone stays in this one.
+pub fn on_all_in_parallel<'a>(
+    mut detectors: impl Iterator<Item = &'a mut Box<dyn Detector>>,
+    events: &[Event],
+    tables: &Tables,
+) {
+    std::thread::scope(|scope| {
+        let own = detectors.next();
+        for detector in detectors {
+            scope.spawn(move || detector.on_all(events, tables));
+        }
+        if let Some(detector) = own {
+            detector.on_all(events, tables);
+        }
+    });
 }
 
 /// An access that races with an earlier one.
@@ -53,8 +70,19 @@ impl RacingEvent {
 pub struct Checked {
     /// The findings, in no order.
     pub findings: Vec<Finding>,
+    /// The racing events that only the end has shown.
+    pub racing: Vec<RacingEvent>,
     /// Counts, by name.
     pub stats: Vec<(&'static str, u64)>,
+    /// What was not looked at, and why; one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// What can be chosen for all detectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Tell every pair of places that races, also where that takes more time and memory.
+    pub all: bool,
 }
 
 /// A line of the table of detectors.
@@ -65,14 +93,17 @@ pub struct DetectorEntry {
     pub rule: Rule,
     /// What it does, in one line.
     pub summary: &'static str,
+    /// Whether it runs when nobody has chosen detectors.
+    pub is_default: bool,
     /// What it must see.
     pub needs: Needs,
     /// Makes one for a trace.
-    pub make: fn() -> Box<dyn Detector>,
+    pub make: fn(&Options) -> Box<dyn Detector>,
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 1] = [happens_before::ENTRY];
+pub static DETECTORS: [DetectorEntry; 3] =
+    [happens_before::ENTRY, sync_preserving::ENTRY, wcp::ENTRY];
 
 impl std::fmt::Debug for DetectorEntry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -87,6 +118,8 @@ pub struct Needs {
     pub events: &'static [EventKind],
     /// The filters that may have dropped events before it sees them.
     pub tolerates: &'static [Filter],
+    /// Whether it must know who read whose write; see [`Source::is_exact`](unsnarl_trace::Source::is_exact).
+    pub exact: bool,
 }
 
 /// The kinds of events.
@@ -126,7 +159,7 @@ pub enum Filter {
 #[must_use]
 pub fn kind_of(operation: Operation) -> EventKind {
     match operation {
-        Operation::Read(_) | Operation::Write(_) => EventKind::Access,
+        Operation::Read(_) | Operation::Write(_) | Operation::Forget(_) => EventKind::Access,
         Operation::Acquire(_)
         | Operation::Release(_)
         | Operation::AcquireShared(_)

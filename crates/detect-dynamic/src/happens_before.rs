@@ -21,47 +21,60 @@
 //! Misses: races that another schedule would have shown, because a lock happened to order the two
 //! accesses in this run. Of the pairs, each event is told with the last unordered read and write of
 //! every thread, not with all earlier ones; two accesses of one thread without a release between them
-//! count as one until the first race.
+//! count as one until the first race. With [`Options::all`] no pair of places is left out: of every thread the last
+//! access of each kind at each place is kept from the beginning, which takes more time and memory.
 
-use std::hash::BuildHasherDefault;
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Evidence, Rule};
+use unsnarl_trace::{Event, Operation, Tables, VariableId};
 
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxHasher;
-use unsnarl_entity::{EntityId, SecondaryMap};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
-
-use crate::calls::{Calls, CallsId};
-use crate::clocks::{Clocks, Epoch, ThreadClock};
-use crate::describe::{RaceSubject, lock, place, stack, thread};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
-use crate::locksets::{LocksetId, Locksets};
-
-const DETECTOR: &str = "dynamic/happens-before";
+use crate::clocks::{Clocks, ThreadClock};
+use crate::describe::RaceSubject;
+use crate::detector::RacingEvent;
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options};
+use crate::lasts::{Last, put};
+use crate::races::{Kind, Races, Seen, Surroundings, Telling};
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     name: "happens-before",
     rule: Rule::DataRace,
     summary: "accesses that nothing in the run orders",
+    is_default: true,
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
         tolerates: &[Filter::Epoch],
+        exact: false,
     },
-    make: || Box::new(HappensBefore::default()),
+    make,
 };
+
+const TELLING: Telling = Telling {
+    rule: Rule::DataRace,
+    evidence: Evidence::Observed,
+    detector: "dynamic/happens-before",
+    verdict: "and nothing in the run orders the two",
+};
+
+fn make(options: &Options) -> Box<dyn Detector> {
+    match options.all {
+        true => Box::new(EveryPair::default()),
+        false => Box::new(HappensBefore::default()),
+    }
+}
 
 #[derive(Default)]
 struct HappensBefore {
     clocks: Clocks,
-    locksets: Locksets,
-    calls: Calls,
+    surroundings: Surroundings,
     variables: SecondaryMap<VariableId, State>,
     /// Reads by several threads of variables without a race.
     reads: ReadPool,
     /// Everything about variables with a race.
     histories: Vec<History>,
-    found: Found,
+    free_histories: Vec<u32>,
+    racy_variables: u64,
+    races: Races,
 }
 
 /// What is known about the accesses to a variable so far.
@@ -78,48 +91,11 @@ enum State {
     Racy(u32),
 }
 
-/// The last access of a kind: when and by whom, where, called from where, and with which locks.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    epoch: Epoch,
-    site: SiteId,
-    calls: CallsId,
-    locks: LocksetId,
-}
-
-impl Last {
-    fn never() -> Self {
-        Self {
-            epoch: Epoch::NEVER,
-            site: SiteId::from_index(0),
-            calls: CallsId::none(),
-            locks: LocksetId::from_index(0),
-        }
-    }
-
-    /// Whether it comes before what the thread does now; true if it never was.
-    #[inline]
-    fn is_known(self, by: &ThreadClock) -> bool {
-        by.knows(self.epoch)
-    }
-}
-
 /// The last accesses of every slot, at the index of the slot.
 #[derive(Clone, Debug, Default)]
 struct History {
     writes: Vec<Last>,
     reads: Vec<Last>,
-}
-
-fn put(lasts: &mut Vec<Last>, last: Last) {
-    if last.epoch == Epoch::NEVER {
-        return;
-    }
-    let index = last.epoch.slot().index();
-    if index >= lasts.len() {
-        lasts.resize(index + 1, Last::never());
-    }
-    lasts[index] = last;
 }
 
 /// Concurrent reads of variables, each for every slot, with places that are used again.
@@ -143,73 +119,44 @@ impl ReadPool {
     }
 }
 
-/// The races so far.
-#[derive(Default)]
-struct Found {
-    racing: Vec<RacingEvent>,
-    racing_count: u64,
-    pairs: IndexMap<Pair, Circumstances, BuildHasherDefault<FxHasher>>,
-}
-
-/// Two accesses that race, by what and where they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Pair {
-    subject: RaceSubject,
-    earlier: (SiteId, Kind),
-    later: (SiteId, Kind),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Kind {
-    Read,
-    Write,
-}
-
-/// Who raced, called from where and with which locks, when a pair was seen first.
-#[derive(Clone, Copy, Debug)]
-struct Circumstances {
-    earlier: Circumstance,
-    later: Circumstance,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Circumstance {
-    thread: ThreadId,
-    calls: CallsId,
-    locks: LocksetId,
-}
-
 impl Detector for HappensBefore {
     #[inline]
     fn on(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
             Operation::Write(variable) => self.write(event, variable, tables),
+            Operation::Forget(variable) => self.forget(variable),
             _ => {
                 self.clocks.on(event);
-                self.locksets.on(event);
-                self.calls.on(event);
+                self.surroundings.on(event);
             }
         }
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
-        std::mem::take(&mut self.found.racing)
+        self.races.take_events()
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
-        let findings = self.found.pairs.iter();
-        let findings = findings.map(|(pair, seen)| self.finding(pair, seen, tables));
-        let racy = |state: &State| matches!(state, State::Racy(_));
-        let racy_variables = self.variables.iter().filter(|(_, state)| racy(state)).count();
-        Checked {
-            findings: findings.collect(),
-            stats: vec![
-                ("clock_slots", self.clocks.slot_count() as u64),
-                ("racing_events", self.found.racing_count),
-                ("racy_variables", racy_variables as u64),
-            ],
-        }
+        checked(&self.races, self.racy_variables, &self.clocks, &self.surroundings, tables)
+    }
+}
+
+fn checked(
+    races: &Races,
+    racy_variables: u64,
+    clocks: &Clocks,
+    surroundings: &Surroundings,
+    tables: &Tables,
+) -> Checked {
+    Checked {
+        findings: races.findings(&TELLING, surroundings, tables),
+        stats: vec![
+            ("clock_slots", clocks.slot_count() as u64),
+            ("racing_events", races.event_count()),
+            ("racy_variables", racy_variables),
+        ],
+        ..Checked::default()
     }
 }
 
@@ -218,9 +165,7 @@ impl HappensBefore {
     fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
-        let locks = self.locksets.held(event.thread);
-        let calls = self.calls.of(event.thread);
-        let last = Last { epoch: now, site: event.site, calls, locks };
+        let last = Last::new(now, &self.surroundings.seen(event, Kind::Read));
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
@@ -247,9 +192,7 @@ impl HappensBefore {
     fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let now = clock.now();
-        let locks = self.locksets.held(event.thread);
-        let calls = self.calls.of(event.thread);
-        let last = Last { epoch: now, site: event.site, calls, locks };
+        let last = Last::new(now, &self.surroundings.seen(event, Kind::Write));
         let state = &mut self.variables[variable];
         match *state {
             State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
@@ -277,9 +220,8 @@ impl HappensBefore {
     fn race(&mut self, event: &Event, variable: VariableId, kind: Kind, tables: &Tables) {
         let history = self.history(variable);
         let clock: &ThreadClock = self.clocks.of(event.thread);
-        let locks = self.locksets.held(event.thread);
-        let calls = self.calls.of(event.thread);
-        let last = Last { epoch: clock.now(), site: event.site, calls, locks };
+        let seen = self.surroundings.seen(event, kind);
+        let last = Last::new(clock.now(), &seen);
         let History { writes, reads } = &mut self.histories[history as usize];
         let mut unordered: Vec<(Last, Kind)> =
             writes.iter().map(|&write| (write, Kind::Write)).collect();
@@ -291,24 +233,8 @@ impl HappensBefore {
             Kind::Read => put(reads, last),
             Kind::Write => put(writes, last),
         }
-        if unordered.is_empty() {
-            return;
-        }
-        self.found.racing_count += 1;
-        self.found.racing.push(RacingEvent { site: event.site, variable });
-        let subject = RaceSubject::of(variable, tables);
-        for (earlier, earlier_kind) in unordered {
-            let pair =
-                Pair { subject, earlier: (earlier.site, earlier_kind), later: (event.site, kind) };
-            let clocks = &self.clocks;
-            self.found.pairs.entry(pair).or_insert_with(|| Circumstances {
-                earlier: Circumstance {
-                    thread: clocks.thread_at(earlier.epoch),
-                    calls: earlier.calls,
-                    locks: earlier.locks,
-                },
-                later: Circumstance { thread: event.thread, calls, locks },
-            });
+        if !unordered.is_empty() {
+            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
         }
     }
 
@@ -328,40 +254,101 @@ impl HappensBefore {
                 self.reads.give_back(reads);
             }
         }
-        let place = u32::try_from(self.histories.len()).expect("no more places than variables");
-        self.histories.push(history);
+        let place = match self.free_histories.pop() {
+            Some(place) => {
+                self.histories[place as usize] = history;
+                place
+            }
+            None => {
+                self.histories.push(history);
+                u32::try_from(self.histories.len() - 1).expect("no more places than variables")
+            }
+        };
         self.variables[variable] = State::Racy(place);
+        self.racy_variables += 1;
         place
     }
 
-    fn finding(&self, pair: &Pair, seen: &Circumstances, tables: &Tables) -> Finding {
-        let variable = pair.subject.variable(tables);
-        let access = |(site, kind): (SiteId, Kind), circumstance: Circumstance| {
-            let kind = match kind {
-                Kind::Read => AccessKind::Read,
-                Kind::Write => AccessKind::Write,
-            };
-            // A lock that was entered several times is told once.
-            let locks: IndexSet<LockId> =
-                self.locksets.locks(circumstance.locks).into_iter().collect();
-            let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
-            let stack = stack(site, self.calls.sites(circumstance.calls), tables);
-            Access::new(kind, stack).by(thread(circumstance.thread, tables)).holding(locks)
+    fn forget(&mut self, variable: VariableId) {
+        match std::mem::take(&mut self.variables[variable]) {
+            State::Untouched | State::Ordered { .. } => {}
+            State::ReadShared { reads, .. } => self.reads.give_back(reads),
+            State::Racy(place) => {
+                self.histories[place as usize] = History::default();
+                self.free_histories.push(place);
+            }
+        }
+    }
+}
+
+fn tell(
+    races: &mut Races,
+    variable: VariableId,
+    unordered: Vec<(Last, Kind)>,
+    later: Seen,
+    clocks: &Clocks,
+    tables: &Tables,
+) {
+    races.add_event(later.site, variable);
+    let subject = RaceSubject::of(variable, tables);
+    for (earlier, kind) in unordered {
+        races.add_pair(subject, earlier.seen(kind, clocks), later);
+    }
+}
+
+/// Tells every pair of places. Of the accesses of a slot at a place the last one is unordered if any is.
+#[derive(Default)]
+struct EveryPair {
+    clocks: Clocks,
+    surroundings: Surroundings,
+    variables: SecondaryMap<VariableId, Places>,
+    racy_variables: u64,
+    races: Races,
+}
+
+/// The last access of every slot, of every kind, at every place.
+#[derive(Clone, Debug, Default)]
+struct Places {
+    lasts: Vec<(Last, Kind)>,
+    is_racy: bool,
+}
+
+impl Detector for EveryPair {
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        let Some((variable, seen)) = self.surroundings.access(event) else {
+            if let Operation::Forget(variable) = event.operation {
+                self.variables[variable] = Places::default();
+            }
+            self.clocks.on(event);
+            self.surroundings.on(event);
+            return;
         };
-        let accesses = vec![access(pair.earlier, seen.earlier), access(pair.later, seen.later)];
-        let told = |access: &Access| {
-            let done = if access.kind == AccessKind::Write { "written" } else { "read" };
-            let by = access.thread.as_deref().unwrap_or("a thread");
-            let at = access.site().map_or_else(String::new, place);
-            format!("{done} by {by} at {at}")
+        let clock: &ThreadClock = self.clocks.of(event.thread);
+        let last = Last::new(clock.now(), &seen);
+        let Places { lasts, is_racy } = &mut self.variables[variable];
+        let conflicts = |kind: Kind| kind == Kind::Write || seen.kind == Kind::Write;
+        let unordered =
+            lasts.iter().filter(|(earlier, kind)| conflicts(*kind) && !earlier.is_known(clock));
+        let unordered: Vec<(Last, Kind)> = unordered.copied().collect();
+        let is_same = |(earlier, kind): &&mut (Last, Kind)| {
+            earlier.epoch.slot() == last.epoch.slot()
+                && (earlier.site, *kind) == (last.site, seen.kind)
         };
-        let are = if variable.is_elements() { "are" } else { "is" };
-        let message = format!(
-            "{variable} {are} {} and {}, and nothing in the run orders the two",
-            told(&accesses[0]),
-            told(&accesses[1])
-        );
-        let subject = Subject::variable(variable);
-        Finding::new(Rule::DataRace, subject, Evidence::Observed, DETECTOR, message, accesses)
+        match lasts.iter_mut().find(is_same) {
+            Some((earlier, _)) => *earlier = last,
+            None => lasts.push((last, seen.kind)),
+        }
+        if !unordered.is_empty() {
+            self.racy_variables += u64::from(!std::mem::replace(is_racy, true));
+            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
+        }
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        self.races.take_events()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        checked(&self.races, self.racy_variables, &self.clocks, &self.surroundings, tables)
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, RacingEvent, kind_of};
+use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent, kind_of};
 use unsnarl_entity::EntityId;
 use unsnarl_findings::{AccessKind, Frame};
 use unsnarl_trace::{
@@ -31,7 +31,7 @@ fn tables() -> Tables {
 }
 
 fn run(events: &[Event], tables: &Tables) -> (Vec<RacingEvent>, Checked) {
-    let mut detector = (entry().make)();
+    let mut detector = (entry().make)(&Options::default());
     let mut racing = Vec::new();
     // In parts, so that nothing depends on where a batch ends.
     for part in events.chunks(7) {

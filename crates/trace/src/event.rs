@@ -85,6 +85,9 @@ pub enum Operation {
     Allocate(ObjectId),
     /// Is about to store a reference.
     Store(StoreId),
+    /// The variable is gone, with its object: what is known about it can be forgotten. Its id may come again, for another
+    /// variable, in a later batch of events.
+    Forget(VariableId),
     /// A block begins that is meant to be atomic (`begin` in STD).
     TransactionBegin,
     /// The block ends (`end` in STD).

@@ -298,6 +298,7 @@ fn original(event: &Event, tables: &Tables) -> Event {
         Operation::Receive(c) => Operation::Receive(channel(c)),
         Operation::Enter(m) => Operation::Enter(method(m)),
         Operation::Exit(m) => Operation::Exit(method(m)),
+        Operation::Forget(v) => Operation::Forget(v),
         same @ (Operation::Start
         | Operation::End
         | Operation::TransactionBegin

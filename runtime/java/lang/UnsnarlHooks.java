@@ -38,6 +38,8 @@ public final class UnsnarlHooks {
     private static final int CLASS_INITIALIZED = 19;
     private static final int OBJECT = 20;
     static final int GOES_ON = 21;
+    static final int SWEEP_BEGINS = 22;
+    static final int SWEEP_ENDS = 23;
     static final int CALL_OPERAND = 30;
     static final int CALL_BEGINS = 31;
     static final int CALL_ENDS = 32;
@@ -71,6 +73,7 @@ public final class UnsnarlHooks {
         UnsnarlArrays.prepare();
         UnsnarlCalls.prepare();
         UnsnarlExact.prepare();
+        UnsnarlSweep.prepare();
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
@@ -572,7 +575,7 @@ public final class UnsnarlHooks {
     static long known(Object object) {
         long offset = UnsnarlSites.offset(object.getClass());
         if (offset != 0) {
-            return UNSAFE.getLong(object, offset);
+            return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
         }
         UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
         return entry == null ? 0 : entry.id;
@@ -581,11 +584,11 @@ public final class UnsnarlHooks {
     /** The id of an object that keeps it itself. */
     @Hidden
     private static long kept(UnsnarlThread thread, Object object, long offset) {
-        long id = UNSAFE.getLong(object, offset);
+        long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
         if (id == 0) {
             id = thread.newId();
-            if (!UNSAFE.compareAndSetLong(object, offset, 0, id)) {
-                return UNSAFE.getLong(object, offset);
+            if (!UNSAFE.compareAndSetLong(object, offset, 0, UnsnarlIdentity.MARK | id)) {
+                return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
             }
             tellClass(thread, id, object);
         }
@@ -605,9 +608,11 @@ public final class UnsnarlHooks {
             entry = UnsnarlIdentity.findOrAdd(object, hash);
             if (object instanceof Class<?> type) {
                 UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
+                UnsnarlNative.hasInstances(type);
             } else {
                 tellClass(thread, entry.id, object);
             }
+            UnsnarlSweep.given(thread, entry.id);
         }
         thread.cache(hash, entry);
         return entry;

@@ -1,6 +1,7 @@
 package java.lang;
 
 import java.util.concurrent.atomic.AtomicLong;
+import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
@@ -9,6 +10,10 @@ import jdk.internal.vm.annotation.Hidden;
  * with a lock each. Entries of dead objects go when their stripe grows.
  */
 final class UnsnarlIdentity {
+    /** In a field an id has a mark above it, so that it is known for one where all fields are looked at. */
+    static final long MARK = 0x5EA1L << 48;
+    static final long MASK = (1L << 48) - 1;
+
     private static final int STRIPES = 64;
     private static final UnsnarlIdentity[] ALL = new UnsnarlIdentity[STRIPES];
 
@@ -43,10 +48,37 @@ final class UnsnarlIdentity {
         return KEPT.addAndGet(count);
     }
 
+    /** How many ids its stripe had given when it gave this one. */
+    @Hidden
+    static long count(long id) {
+        return id / (2 * STRIPES);
+    }
+
     /** The id with a number of a reserved row. */
     @Hidden
     static long kept(long number) {
         return number << 1 | 1;
+    }
+
+    /** Writes the ids of living objects to memory for so many, and returns how many there are, which may be more. */
+    @Hidden
+    static long living(long address, long room) {
+        long count = 0;
+        for (UnsnarlIdentity stripe : ALL) {
+            synchronized (stripe) {
+                for (UnsnarlEntry first : stripe.buckets) {
+                    for (UnsnarlEntry entry = first; entry != null; entry = entry.next) {
+                        if (!entry.refersTo(null)) {
+                            if (count < room) {
+                                Unsafe.getUnsafe().putLong(address + 8 * count, entry.id);
+                            }
+                            count++;
+                        }
+                    }
+                }
+            }
+        }
+        return count;
     }
 
     /** The entry of an object, if it has one. */

@@ -43,6 +43,21 @@ final class UnsnarlNative {
     /** Which elements of arrays are recorded: the first index in the lower half, the one behind the last above. */
     static native long elements();
 
+    /** After how many new ids the living objects are told again, at least. */
+    @Hidden
+    static native long sweepEvery();
+
+    /** Tells that instances of a class may have ids. */
+    @Hidden
+    static native void hasInstances(Class<?> type);
+
+    /**
+     * Writes a list of the ids that living objects have: those in fields, which it looks for in the heap, and so many
+     * more at an address. Returns how many there are; -1 if it could not be done.
+     */
+    @Hidden
+    static native long sweep(long number, long address, long count);
+
     /** Lets another thread run, for a moment and without anything that the program could notice. */
     @Hidden
     static native void pause();

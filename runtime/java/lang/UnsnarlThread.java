@@ -226,6 +226,7 @@ final class UnsnarlThread {
         if (nextId == lastId) {
             lastId = UnsnarlIdentity.reserve(IDS);
             nextId = lastId - IDS;
+            UnsnarlSweep.consider(this, IDS);
         }
         return UnsnarlIdentity.kept(nextId++);
     }

@@ -13,14 +13,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use unsnarl_detect_dynamic::DetectorEntry;
+use unsnarl_detect_dynamic::{EventKind, Filter};
 use unsnarl_findings::Report;
 use unsnarl_launch::Agent;
 use unsnarl_report::json;
 use unsnarl_trace::session;
 
 use crate::ExitStatus;
-use crate::args::{ExitCodeOf, ReportFormat, RunArguments};
+use crate::args::{DetectArguments, ExitCodeOf, ReportFormat, RunArguments};
 use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
 use crate::output::Output;
@@ -63,7 +63,7 @@ pub(crate) fn watch_program(
     };
     let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
     let program = Program::start(&arguments.command, &agent, streams)?;
-    let watcher = Watcher::start(folder, &arguments.detect, arguments.no_analysis);
+    let watcher = Watcher::start(folder, &arguments.detectors, arguments.no_analysis);
     let ended = program.wait();
     let watched = watcher.finish();
     let ended = ended?;
@@ -119,8 +119,13 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if arguments.contents {
         events.push("contents");
     }
-    if arguments.exact {
+    let needs: Vec<_> =
+        dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
+    if arguments.exact || needs.iter().any(|needs| needs.exact) {
         events.push("exact");
+    }
+    if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
+        events.push("references");
     }
     options.push(format!(",events={}", events.join(":")));
     if let Some(count) = arguments.array_cutoff {
@@ -129,7 +134,7 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    if arguments.no_filters {
+    if arguments.no_filters || !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
         options.push(",filters=");
     }
     for file in &arguments.models {
@@ -156,9 +161,9 @@ struct Watched {
 }
 
 impl Watcher {
-    fn start(folder: RunFolder, detect: &[&'static DetectorEntry], only_record: bool) -> Self {
+    fn start(folder: RunFolder, detect: &DetectArguments, only_record: bool) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (detect, stopped) = (detect.to_vec(), Arc::clone(&stop));
+        let (detect, stopped) = (detect.clone(), Arc::clone(&stop));
         let thread = thread::spawn(move || watch(&folder, &detect, only_record, &stopped));
         Self { thread, stop }
     }
@@ -174,7 +179,7 @@ impl Watcher {
 
 fn watch(
     folder: &RunFolder,
-    detect: &[&'static DetectorEntry],
+    detect: &DetectArguments,
     only_record: bool,
     stop: &Arc<AtomicBool>,
 ) -> Watched {
@@ -189,7 +194,7 @@ fn watch(
             }
             known.push(path.clone());
             if !only_record {
-                let (detect, stop) = (detect.to_vec(), Arc::clone(stop));
+                let (detect, stop) = (detect.clone(), Arc::clone(stop));
                 analyses.push(thread::spawn(move || analyze(&path, &detect, stop)));
             }
         }
@@ -211,7 +216,7 @@ fn watch(
 
 fn analyze(
     path: &Path,
-    detect: &[&DetectorEntry],
+    detect: &DetectArguments,
     stop: Arc<AtomicBool>,
 ) -> anyhow::Result<Analyzed> {
     let mut source = session::follow(path, stop)?;

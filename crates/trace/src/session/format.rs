@@ -33,6 +33,12 @@ pub fn models_file(number: usize) -> String {
     format!("models-{number}.toml")
 }
 
+/// The name of a list of the objects that live.
+#[must_use]
+pub fn living_file(number: u64) -> String {
+    format!("living-{number:04}")
+}
+
 /// The name of an arena.
 #[must_use]
 pub fn arena_file(arena: u32) -> String {
@@ -76,6 +82,8 @@ pub enum Kind {
     ClassInitialized,
     Object,
     GoesOn,
+    SweepBegins,
+    SweepEnds,
     CallOperand = 30,
     CallBegins,
     CallEnds,
@@ -99,7 +107,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 32] = [
+    pub(super) const ALL: [Self; 34] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -121,6 +129,8 @@ impl Kind {
         Self::ClassInitialized,
         Self::Object,
         Self::GoesOn,
+        Self::SweepBegins,
+        Self::SweepEnds,
         Self::CallOperand,
         Self::CallBegins,
         Self::CallEnds,
@@ -187,6 +197,8 @@ impl Kind {
             | Self::TaskEnds
             | Self::ThreadObject
             | Self::CallFails
+            | Self::SweepBegins
+            | Self::SweepEnds
             | Self::Allocated
             | Self::Stored => 2,
         }
@@ -225,7 +237,7 @@ mod tests {
             assert!(!kind.is_numbered() || kind.words() >= 1);
         }
         assert_eq!(Kind::from_number(0), None);
-        assert_eq!(Kind::from_number(22), None);
+        assert_eq!(Kind::from_number(29), None);
     }
 
     /// The runtime has the same numbers in Java.

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::format::{EXACT_FILE, Kind, LOG_FILE, USUAL_IN_LOG, models_file};
+use super::chunks::RawEvent;
+use super::format::{EXACT_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
@@ -75,6 +76,8 @@ pub struct Session {
     translator: Translator,
     problems: Problems,
     is_exact: bool,
+    /// Whether the last step has forgotten variables: their ids come again in another batch.
+    has_forgotten: bool,
 }
 
 impl Session {
@@ -89,6 +92,7 @@ impl Session {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
         Self {
+            has_forgotten: false,
             is_exact: storage.text(EXACT_FILE).is_some(),
             storage,
             stop: Arc::default(),
@@ -158,6 +162,39 @@ impl Session {
             let following = if index + 1 == events.len() { later } else { &[] };
             translator.translate(thread, &events[index], following, batch, problems);
         }
+        match events.last() {
+            Some(RawEvent { kind: Kind::SweepBegins, .. }) => translator.sweep_begins(),
+            Some(&RawEvent { kind: Kind::SweepEnds, words: [_, number], .. }) => {
+                self.forget(thread, number, batch);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets what is not on the list of living objects, and not in an event that is still to be delivered.
+    fn forget(&mut self, thread: u64, list: u64, batch: &mut Vec<Event>) {
+        let mut living = match self.storage.living(list) {
+            Ok(living) => living,
+            Err(error) => {
+                return self.problems.add(|| Problem {
+                    place: living_file(list),
+                    expected: "a list of objects",
+                    found: error.to_string(),
+                });
+            }
+        };
+        // What was done until then has been written, but its place in the order may be later.
+        let Self { storage, streams, waiting, problems, .. } = self;
+        for &stream in waiting.iter() {
+            self.has_new_events |= streams[stream].fill(storage, problems);
+        }
+        for stream in streams {
+            for event in stream.not_taken() {
+                living.extend(event.words);
+            }
+        }
+        self.translator.sweep_ends(thread, &living, batch);
+        self.has_forgotten = true;
     }
 
     /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
@@ -280,7 +317,8 @@ impl Source for Session {
         batch.clear();
         let (mut wait, since) = (SHORTEST_WAIT, Instant::now());
         loop {
-            while batch.len() < BATCH && self.step(batch) {}
+            self.has_forgotten = false;
+            while batch.len() < BATCH && !self.has_forgotten && self.step(batch) {}
             if !batch.is_empty() || !self.wait(&mut wait, since) {
                 return Ok(());
             }

@@ -7,11 +7,11 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::format::{
     CHUNKS_FILE, CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RETURNED_FILE, SITES_FILE,
-    arena_file,
+    arena_file, living_file,
 };
 use super::place::ChunkPlace;
 use super::shared::{ReturnedChunks, SharedWords};
@@ -161,6 +161,21 @@ impl Storage {
                 Ok(ChunkWords::Shared(arena, start / 8))
             }
         }
+    }
+
+    /// A list of living objects. Where nothing is kept it goes when it was read.
+    pub(super) fn living(&self, number: u64) -> io::Result<FxHashSet<u64>> {
+        let (folder, is_kept) = match self {
+            Self::Memory(_) => return Err(io::ErrorKind::NotFound.into()),
+            Self::Finished(folder) => (folder, true),
+            Self::Growing(growing) => (&growing.folder, growing.returned.is_none()),
+        };
+        let path = folder.join(living_file(number));
+        let bytes = fs::read(&path)?;
+        if !is_kept {
+            fs::remove_file(&path)?;
+        }
+        Ok(words(&bytes).into_iter().collect())
     }
 
     /// Says that a chunk was read and that nobody will write into it any more.

@@ -70,6 +70,11 @@ impl Stream {
         self.events.get(self.scanned)
     }
 
+    /// What is in memory and was not taken.
+    pub(super) fn not_taken(&self) -> &[RawEvent] {
+        &self.events[self.taken..]
+    }
+
     /// What is in memory behind the next numbered event.
     pub(super) fn following(&self) -> &[RawEvent] {
         self.events.get(self.scanned + 1..).unwrap_or_default()

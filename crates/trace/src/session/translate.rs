@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+mod forget;
 mod places;
 mod stacks;
 mod tasks;
@@ -14,6 +15,7 @@ use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
+use self::forget::Lives;
 use self::places::Orders;
 use self::stacks::Stacks;
 use super::chunks::RawEvent;
@@ -76,6 +78,7 @@ pub(super) struct Translator {
     calls: FxHashMap<u64, InThread>,
     orders: Orders,
     stacks: Stacks,
+    lives: Lives,
 }
 
 impl Translator {
@@ -88,6 +91,7 @@ impl Translator {
             calls: FxHashMap::default(),
             orders: Orders::default(),
             stacks: Stacks::default(),
+            lives: Lives::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
             last_thread: None,
@@ -169,7 +173,7 @@ impl Translator {
             Kind::FieldRead | Kind::FieldWrite | Kind::NumberedRead | Kind::NumberedWrite => {
                 let object = if event.kind.is_numbered() { second } else { first };
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
-                let object = self.object(object);
+                let object = self.accessed(object);
                 let variable = self.variable(Variable::Field(object, field));
                 let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
                 self.access(variable, write, volatile)
@@ -190,7 +194,7 @@ impl Translator {
                 self.access(variable, write, volatile)
             }
             Kind::ArrayRead | Kind::ArrayWrite => {
-                let array = self.object(first);
+                let array = self.accessed(first);
                 for index in elements(second) {
                     let variable = self.variable(Variable::Element(array, index));
                     let operation = self.access(variable, event.kind == Kind::ArrayWrite, false);
@@ -230,7 +234,7 @@ impl Translator {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }
-            Kind::Object | Kind::GoesOn => return,
+            Kind::Object | Kind::GoesOn | Kind::SweepBegins | Kind::SweepEnds => return,
         };
         emit.push(operation);
     }
@@ -288,7 +292,14 @@ impl Translator {
         })
     }
 
+    /// An object that more than its variables name.
     fn object(&mut self, id: u64) -> ObjectId {
+        let object = self.accessed(id);
+        self.lives.name(object);
+        object
+    }
+
+    fn accessed(&mut self, id: u64) -> ObjectId {
         if let Some(object) = self.recent_objects.get(id, id) {
             return object;
         }
@@ -301,10 +312,17 @@ impl Translator {
         if let Some(&object) = self.objects.get(&id) {
             return object;
         }
-        let class = self.class_name(id);
-        let object = self.tables.objects.push(Object { class, number: id });
-        self.objects.insert(id, object);
-        object
+        let object = Object { class: self.class_name(id), number: id };
+        let new = match self.lives.free_objects.pop() {
+            Some(free) => {
+                self.tables.objects[free] = object;
+                free
+            }
+            None => self.tables.objects.push(object),
+        };
+        self.objects.insert(id, new);
+        self.lives.first_seen(id);
+        new
     }
 
     fn class_name(&mut self, object: u64) -> NameId {
@@ -320,6 +338,7 @@ impl Translator {
     /// The class of an object. Another thread may have come to the object before this was told.
     fn describe(&mut self, [object, class]: [u64; 2]) {
         self.descriptions.class_of.insert(object, class);
+        self.lives.first_seen(object);
         if let Some(object) = self.objects.remove(&object) {
             let number = self.tables.objects[object].number;
             let class = self.class_name(number);
@@ -353,8 +372,15 @@ impl Translator {
         if let Some(id) = self.recent_variables.get(variable, spread) {
             return id;
         }
-        let variables = &mut self.tables.variables;
-        let id = *self.variables.entry(variable).or_insert_with(|| variables.push(variable));
+        let Self { tables, lives, .. } = self;
+        let id =
+            *self.variables.entry(variable).or_insert_with(|| match lives.free_variables.pop() {
+                Some(free) => {
+                    tables.variables[free] = variable;
+                    free
+                }
+                None => tables.variables.push(variable),
+            });
         self.recent_variables.set(variable, spread, id);
         id
     }

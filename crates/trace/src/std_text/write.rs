@@ -2,21 +2,23 @@
 
 use std::io::{self, Write};
 
-use unsnarl_entity::EntityId;
+use unsnarl_entity::{EntityId, SecondaryMap};
 
-use crate::{Event, Operation};
+use crate::{Event, Operation, VariableId};
 
 /// Writes events in STD form. Things are named by a letter and the number of their id, since the
 /// names in a program may have any characters and need not differ; a location is the number of the
 /// site.
 pub struct StdWriter<W> {
     out: W,
+    /// How many variables had the id before.
+    generations: SecondaryMap<VariableId, u32>,
 }
 
 impl<W: Write> StdWriter<W> {
     /// A writer to `out`, which should be buffered.
     pub fn new(out: W) -> Self {
-        Self { out }
+        Self { out, generations: SecondaryMap::new() }
     }
 
     /// Writes one event.
@@ -39,10 +41,14 @@ impl<W: Write> StdWriter<W> {
     }
 
     fn write_operation(&mut self, operation: Operation) -> io::Result<()> {
-        let out = &mut self.out;
+        let Self { out, generations } = self;
+        let variable_name = |variable: VariableId| match generations[variable] {
+            0 => format!("V{}", variable.index()),
+            generation => format!("V{}.{generation}", variable.index()),
+        };
         match operation {
-            Operation::Read(variable) => write!(out, "r(V{})", variable.index()),
-            Operation::Write(variable) => write!(out, "w(V{})", variable.index()),
+            Operation::Read(variable) => write!(out, "r({})", variable_name(variable)),
+            Operation::Write(variable) => write!(out, "w({})", variable_name(variable)),
             Operation::Acquire(lock) => write!(out, "acq(L{})", lock.index()),
             Operation::Release(lock) => write!(out, "rel(L{})", lock.index()),
             Operation::AcquireShared(lock) => write!(out, "racq(L{})", lock.index()),
@@ -61,6 +67,10 @@ impl<W: Write> StdWriter<W> {
             Operation::Exit(method) => write!(out, "exit(M{})", method.index()),
             Operation::TransactionBegin => out.write_all(b"begin"),
             Operation::TransactionEnd => out.write_all(b"end"),
+            Operation::Forget(variable) => {
+                generations[variable] += 1;
+                out.write_all(b"dummy")
+            }
             // STD knows no objects.
             Operation::Allocate(_) | Operation::Store(_) => out.write_all(b"dummy"),
         }

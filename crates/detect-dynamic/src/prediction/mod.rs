@@ -1,0 +1,34 @@
+//! What could have happened in another order: sync-preserving races (Mathur, Pavlogiannis, Viswanathan, POPL 2021) and
+//! deadlocks (Tunç, Mathur, Pavlogiannis, Viswanathan, PLDI 2023).
+//!
+//! A *reordering* of a trace has for every thread a beginning of what it did, every read in it reads from the same write
+//! as in the trace, and locks exclude each other. It *preserves synchronization* if the critical sections of a lock come
+//! in the order that they have in the trace. Two conflicting accesses that such a reordering can be followed by, one
+//! directly behind the other, are a race; acquisitions each of which waits for a lock that the next one's thread holds are
+//! a deadlock. The smallest set of events that must have happened before given ones is their [`Closure`].
+//!
+//! Traces are looked at in windows: what lies before a window stays as it was. So nothing is reported that cannot happen,
+//! and what needs events of two windows is missed.
+
+mod closure;
+mod deadlocks;
+mod describe;
+mod overlapping;
+mod races;
+mod replay;
+#[cfg(test)]
+mod tests;
+mod window;
+mod witness;
+
+pub(crate) use closure::Closure;
+pub(crate) use deadlocks::deadlocks;
+pub(crate) use describe::describe;
+pub(crate) use overlapping::Overlapping;
+pub(crate) use races::races;
+pub(crate) use replay::replay;
+pub(crate) use window::Window;
+pub(crate) use witness::witness;
+
+#[cfg(test)]
+use window::HeldLocks;

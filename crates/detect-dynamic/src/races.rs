@@ -1,0 +1,161 @@
+//! The accesses that a detector tells, and the findings that pairs of them become: one for every subject and pair of
+//! places.
+
+use std::hash::BuildHasherDefault;
+
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHasher;
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
+
+use crate::calls::{Calls, CallsId};
+use crate::describe::{RaceSubject, lock, place, stack, thread};
+use crate::detector::RacingEvent;
+use crate::locksets::{LocksetId, Locksets};
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+}
+
+/// An access: who, what, where, called from where and with which locks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) thread: ThreadId,
+    pub(crate) kind: Kind,
+    pub(crate) site: SiteId,
+    pub(crate) calls: CallsId,
+    pub(crate) locks: LocksetId,
+}
+
+/// The locks and calls of all threads, which an access is seen with.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) locksets: Locksets,
+    pub(crate) calls: Calls,
+}
+
+impl Surroundings {
+    /// Takes in an event that is no access.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event) {
+        self.locksets.on(event);
+        self.calls.on(event);
+    }
+
+    /// The access that an event is, if it is one, and to what.
+    #[inline]
+    pub(crate) fn access(&self, event: &Event) -> Option<(VariableId, Seen)> {
+        let (variable, kind) = match event.operation {
+            Operation::Read(variable) => (variable, Kind::Read),
+            Operation::Write(variable) => (variable, Kind::Write),
+            _ => return None,
+        };
+        Some((variable, self.seen(event, kind)))
+    }
+
+    /// An event that is an access of this kind.
+    #[inline]
+    pub(crate) fn seen(&self, event: &Event, kind: Kind) -> Seen {
+        let (calls, locks) = (self.calls.of(event.thread), self.locksets.held(event.thread));
+        Seen { thread: event.thread, kind, site: event.site, calls, locks }
+    }
+}
+
+/// What a detector says about its pairs.
+pub(crate) struct Telling {
+    pub(crate) rule: Rule,
+    pub(crate) evidence: Evidence,
+    pub(crate) detector: &'static str,
+    /// The end of the message: what is wrong with the two.
+    pub(crate) verdict: &'static str,
+}
+
+/// What was told so far.
+#[derive(Debug, Default)]
+pub(crate) struct Races {
+    events: Vec<RacingEvent>,
+    event_count: u64,
+    /// Both accesses when a pair was seen first.
+    pairs: IndexMap<Pair, [Seen; 2], BuildHasherDefault<FxHasher>>,
+}
+
+/// Two accesses, by what and where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Pair {
+    subject: RaceSubject,
+    earlier: (SiteId, Kind),
+    later: (SiteId, Kind),
+}
+
+impl Races {
+    /// Tells an event.
+    pub(crate) fn add_event(&mut self, site: SiteId, variable: VariableId) {
+        self.event_count += 1;
+        self.events.push(RacingEvent { site, variable });
+    }
+
+    /// Tells an event with an earlier one. Whether that is new.
+    pub(crate) fn add_pair(&mut self, subject: RaceSubject, earlier: Seen, later: Seen) -> bool {
+        let place = |seen: Seen| (seen.site, seen.kind);
+        let pair = Pair { subject, earlier: place(earlier), later: place(later) };
+        let is_new = !self.pairs.contains_key(&pair);
+        self.pairs.entry(pair).or_insert([earlier, later]);
+        is_new
+    }
+
+    /// The events since the last call.
+    pub(crate) fn take_events(&mut self) -> Vec<RacingEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// How many events were told.
+    pub(crate) fn event_count(&self) -> u64 {
+        self.event_count
+    }
+
+    /// A finding for every pair.
+    pub(crate) fn findings(
+        &self,
+        telling: &Telling,
+        surroundings: &Surroundings,
+        tables: &Tables,
+    ) -> Vec<Finding> {
+        let finding = |(pair, seen): (&Pair, &[Seen; 2])| {
+            let accesses = seen.map(|seen| access(seen, surroundings, tables));
+            let variable = pair.subject.variable(tables);
+            let are = if variable.is_elements() { "are" } else { "is" };
+            let message = format!(
+                "{variable} {are} {} and {}, {}",
+                told(&accesses[0]),
+                told(&accesses[1]),
+                telling.verdict
+            );
+            let subject = Subject::variable(variable);
+            let Telling { rule, evidence, detector, .. } = *telling;
+            Finding::new(rule, subject, evidence, detector, message, accesses.into())
+        };
+        self.pairs.iter().map(finding).collect()
+    }
+}
+
+fn access(seen: Seen, surroundings: &Surroundings, tables: &Tables) -> Access {
+    let kind = match seen.kind {
+        Kind::Read => AccessKind::Read,
+        Kind::Write => AccessKind::Write,
+    };
+    // A lock that was entered several times is told once.
+    let locks: IndexSet<LockId> = surroundings.locksets.locks(seen.locks).into_iter().collect();
+    let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
+    let stack = stack(seen.site, surroundings.calls.sites(seen.calls), tables);
+    Access::new(kind, stack).by(thread(seen.thread, tables)).holding(locks)
+}
+
+fn told(access: &Access) -> String {
+    let done = if access.kind == AccessKind::Write { "written" } else { "read" };
+    let by = access.thread.as_deref().unwrap_or("a thread");
+    let at = access.site().map_or_else(String::new, place);
+    format!("{done} by {by} at {at}")
+}

@@ -1,0 +1,345 @@
+//! Races by weak causal precedence: pairs of accesses that it leaves unordered, told only if a reordering of the run shows
+//! that they can meet.
+//!
+//! After D. Kini, U. Mathur and M. Viswanathan, *Dynamic Race Prediction in Linear Time*, PLDI 2017, Algorithm 1. WCP is
+//! weaker than happens-before: a release comes before what follows on the same lock only if the critical sections
+//! conflict, or hold what is ordered already.
+//!
+//! Deviations from the paper:
+//! - Start and join of threads, channels and shared locks order as in happens-before: conservative. So does a lock that a
+//!   thread waits with.
+//! - The paper promises that of the first race of a trace a race or a deadlock is real. Here every pair needs a witness: a
+//!   reordering that preserves synchronization, or one that a bounded search finds in the window around the pair; see
+//!   [`crate::prediction`].
+//!
+//! Guarantees: what becomes a finding can happen. The events that `--format tsv` lists are those that WCP leaves unordered
+//! with an earlier access, with or without a witness; the statistics count both.
+//!
+//! Misses: pairs that are further apart than a window, and those whose reordering the search does not find.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::{EntityId, SecondaryMap};
+use unsnarl_findings::{Evidence, Rule};
+use unsnarl_trace::{ChannelId, Event, LockId, Operation, Tables, ThreadId, VariableId};
+
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
+use crate::predicted::{Complete, Predicted};
+use crate::prediction;
+use crate::races::Telling;
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "wcp",
+    rule: Rule::DataRace,
+    summary: "accesses that weak causal precedence leaves unordered, if a reordering shows that they can meet",
+    is_default: false,
+    needs: Needs {
+        events: &[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Contention,
+            EventKind::Thread,
+            EventKind::Channel,
+        ],
+        tolerates: &[],
+        exact: true,
+    },
+    make,
+};
+
+const TELLING: Telling = Telling {
+    rule: Rule::DataRace,
+    evidence: Evidence::Predicted,
+    detector: "dynamic/wcp",
+    verdict: "and the run can be reordered so that the two meet",
+};
+
+fn make(_: &Options) -> Box<dyn Detector> {
+    Box::new(Wcp::default())
+}
+
+#[derive(Default)]
+struct Wcp {
+    threads: SecondaryMap<ThreadId, OfThread>,
+    locks: SecondaryMap<LockId, OfLock>,
+    channels: SecondaryMap<ChannelId, Both>,
+    variables: SecondaryMap<VariableId, OfVariable>,
+    /// Pairs that are unordered, by their positions in the trace, of which the window has the later.
+    candidates: Vec<[usize; 2]>,
+    unordered: u64,
+    witnessed: u64,
+    predicted: Predicted,
+}
+
+/// A time for every thread, by its index.
+#[derive(Clone, Debug, Default)]
+struct Clock(Vec<u64>);
+
+impl Clock {
+    fn get(&self, thread: usize) -> u64 {
+        self.0.get(thread).copied().unwrap_or(0)
+    }
+
+    fn set(&mut self, thread: usize, time: u64) {
+        if self.0.len() <= thread {
+            self.0.resize(thread + 1, 0);
+        }
+        self.0[thread] = time;
+    }
+
+    fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (one, other) in self.0.iter_mut().zip(&other.0) {
+            *one = (*one).max(*other);
+        }
+    }
+}
+
+/// What comes before something by WCP, and what by happens-before.
+#[derive(Clone, Debug, Default)]
+struct Both {
+    weakly: Clock,
+    happened: Clock,
+}
+
+impl Both {
+    fn join(&mut self, other: &Self) {
+        self.weakly.join(&other.weakly);
+        self.happened.join(&other.happened);
+    }
+}
+
+/// What is known of a thread.
+#[derive(Clone, Debug, Default)]
+struct OfThread {
+    /// What comes before what it does now, without itself.
+    before: Both,
+    /// Its own time, which advances behind whatever others can learn of.
+    now: u64,
+    is_told: bool,
+    held: Vec<Held>,
+    /// How many sections of a lock it has taken in.
+    passed: FxHashMap<LockId, usize>,
+}
+
+impl OfThread {
+    /// What comes before what it does next, with itself.
+    fn now(&self, thread: usize) -> Both {
+        let mut now = self.before.clone();
+        now.weakly.set(thread, self.now);
+        now.happened.set(thread, self.now);
+        now
+    }
+}
+
+/// A lock that a thread holds, how often it has entered it, and what it accessed since.
+#[derive(Clone, Debug)]
+struct Held {
+    lock: LockId,
+    depth: u32,
+    reads: FxHashSet<VariableId>,
+    writes: FxHashSet<VariableId>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct OfLock {
+    last: Both,
+    /// What every release orders, for those who share the lock, and what those order who do.
+    all: Both,
+    shared: Both,
+    sections: Vec<Section>,
+    /// The releases behind sections that read or wrote a variable.
+    reads: FxHashMap<VariableId, Clock>,
+    writes: FxHashMap<VariableId, Clock>,
+}
+
+/// A critical section that has ended: when it began, by its thread, and what happened before its end.
+#[derive(Clone, Debug)]
+struct Section {
+    thread: usize,
+    began: u64,
+    end: Clock,
+}
+
+/// The last accesses of threads: thread, time, position in the trace.
+#[derive(Clone, Debug, Default)]
+struct OfVariable {
+    reads: Vec<(usize, u64, usize)>,
+    writes: Vec<(usize, u64, usize)>,
+}
+
+impl Detector for Wcp {
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        let thread = event.thread.index();
+        let state = &mut self.threads[event.thread];
+        if state.now == 0 || std::mem::take(&mut state.is_told) {
+            state.now += 1;
+        }
+        match event.operation {
+            Operation::Read(variable) => self.access(event, variable, false),
+            Operation::Write(variable) => self.access(event, variable, true),
+            Operation::Forget(variable) => self.variables[variable] = OfVariable::default(),
+            Operation::Acquire(lock) => self.acquire(event.thread, lock),
+            Operation::Release(lock) => self.release(event.thread, lock),
+            Operation::AcquireShared(lock) => {
+                state.before.join(&self.locks[lock].all);
+                state.before.join(&self.locks[lock].shared);
+            }
+            Operation::ReleaseShared(lock) => {
+                self.locks[lock].shared.join(&state.now(thread));
+                state.is_told = true;
+            }
+            Operation::Wait(lock) => {
+                self.locks[lock].shared.join(&state.now(thread));
+                state.is_told = true;
+            }
+            Operation::Wake(lock) => {
+                state.before.join(&self.locks[lock].all);
+                state.before.join(&self.locks[lock].shared);
+            }
+            Operation::Send(channel) => {
+                self.channels[channel].join(&state.now(thread));
+                state.is_told = true;
+            }
+            Operation::Receive(channel) => state.before.join(&self.channels[channel]),
+            Operation::Fork(child) if child != event.thread => {
+                state.is_told = true;
+                let (now, passed) = (state.now(thread), state.passed.clone());
+                let child = &mut self.threads[child];
+                child.before.join(&now);
+                if child.now == 0 {
+                    child.passed = passed;
+                }
+            }
+            Operation::Join(child) if child != event.thread => {
+                let end = self.threads[child].now(child.index());
+                self.threads[event.thread].before.join(&end);
+            }
+            _ => {}
+        }
+        if let Some(complete) = self.predicted.add(event, tables) {
+            self.look(&complete, tables);
+            self.predicted.go_on();
+        }
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        self.predicted.take_events()
+    }
+
+    fn finish(mut self: Box<Self>, tables: &Tables) -> Checked {
+        let rest = self.predicted.rest();
+        self.look(&rest, tables);
+        let counts = [("unordered_pairs", self.unordered), ("witnessed_pairs", self.witnessed)];
+        let mut checked = self.predicted.checked(&TELLING, tables);
+        checked.stats.extend(counts);
+        checked
+    }
+}
+
+impl Wcp {
+    fn acquire(&mut self, thread: ThreadId, lock: LockId) {
+        let state = &mut self.threads[thread];
+        if let Some(held) = state.held.iter_mut().find(|held| held.lock == lock) {
+            held.depth += 1;
+            return;
+        }
+        let of_lock = &mut self.locks[lock];
+        state.before.join(&of_lock.last);
+        state.before.join(&of_lock.shared);
+        let (reads, writes) = Default::default();
+        state.held.push(Held { lock, depth: 1, reads, writes });
+        let began = state.now;
+        of_lock.sections.push(Section { thread: thread.index(), began, end: Clock::default() });
+    }
+
+    fn release(&mut self, thread: ThreadId, lock: LockId) {
+        let state = &mut self.threads[thread];
+        let Some(index) = state.held.iter().position(|held| held.lock == lock) else { return };
+        state.held[index].depth -= 1;
+        if state.held[index].depth > 0 {
+            return;
+        }
+        let Held { reads, writes, .. } = state.held.remove(index);
+        let of_lock = &mut self.locks[lock];
+        // Sections whose beginning comes before this end come before it as a whole.
+        let passed = state.passed.entry(lock).or_default();
+        while let Some(section) = of_lock.sections.get(*passed) {
+            if section.thread != thread.index() {
+                if section.began > state.before.weakly.get(section.thread) {
+                    break;
+                }
+                state.before.weakly.join(&section.end);
+            }
+            *passed += 1;
+        }
+        let now = state.now(thread.index());
+        for variable in reads {
+            of_lock.reads.entry(variable).or_default().join(&now.happened);
+        }
+        for variable in writes {
+            of_lock.writes.entry(variable).or_default().join(&now.happened);
+        }
+        let own = of_lock.sections.iter_mut().rfind(|section| section.thread == thread.index());
+        if let Some(section) = own {
+            section.end = now.happened.clone();
+        }
+        of_lock.all.join(&now);
+        // What WCP orders before the release, without the release itself.
+        of_lock.last = Both { weakly: state.before.weakly.clone(), happened: now.happened };
+        state.is_told = true;
+    }
+
+    fn access(&mut self, event: &Event, variable: VariableId, is_write: bool) {
+        let position = self.predicted.position();
+        let thread = event.thread.index();
+        let state = &mut self.threads[event.thread];
+        for held in &mut state.held {
+            let of_lock = &self.locks[held.lock];
+            if let Some(ends) = of_lock.writes.get(&variable) {
+                state.before.weakly.join(ends);
+            }
+            if is_write && let Some(ends) = of_lock.reads.get(&variable) {
+                state.before.weakly.join(ends);
+            }
+            let accessed = if is_write { &mut held.writes } else { &mut held.reads };
+            accessed.insert(variable);
+        }
+        let OfVariable { reads, writes } = &mut self.variables[variable];
+        let reads_too = is_write.then_some(&*reads).into_iter().flatten();
+        let before = &state.before.weakly;
+        let mut is_unordered = false;
+        for &(other, time, earlier) in writes.iter().chain(reads_too) {
+            if other != thread && time > before.get(other) {
+                is_unordered = true;
+                self.unordered += 1;
+                self.candidates.push([earlier, position]);
+            }
+        }
+        let lasts = if is_write { writes } else { reads };
+        let last = (thread, state.now, position);
+        match lasts.iter_mut().find(|(other, ..)| *other == thread) {
+            Some(known) => *known = last,
+            None => lasts.push(last),
+        }
+        if is_unordered {
+            self.predicted.add_event_at(event.site, variable);
+        }
+    }
+
+    /// Looks for reorderings that show the pairs of a window.
+    fn look(&mut self, Complete { window, passed }: &Complete, tables: &Tables) {
+        for [earlier, later] in std::mem::take(&mut self.candidates) {
+            if earlier < *passed {
+                continue;
+            }
+            let pair = [earlier, later].map(|position| (position - passed) as u32);
+            let Some(order) = prediction::witness(window, pair) else { continue };
+            if self.predicted.add_pair(window, pair, &order, tables) {
+                self.witnessed += 1;
+            }
+        }
+    }
+}

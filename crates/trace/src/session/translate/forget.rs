@@ -1,0 +1,85 @@
+//! What is forgotten when objects have died: their variables, whose ids are then given to others, so that a reader needs
+//! memory for what lives and not for all that ever lived.
+//!
+//! An object that was more than accessed (it is a lock, a thread, something that a library was called with) and one with
+//! a volatile field are kept: other tables name them.
+
+use rustc_hash::FxHashSet;
+use unsnarl_entity::SecondaryMap;
+
+use super::Translator;
+use crate::session::recent::Recent;
+use crate::{Event, ObjectId, Operation, Variable, VariableId};
+
+/// What is known about the lives of objects.
+#[derive(Debug, Default)]
+pub(super) struct Lives {
+    /// Objects that something other than a variable names.
+    named: SecondaryMap<ObjectId, bool>,
+    /// The objects that were first seen since the sweep began that is under way.
+    new: Option<FxHashSet<u64>>,
+    /// Ids that can be given again.
+    pub(super) free_objects: Vec<ObjectId>,
+    pub(super) free_variables: Vec<VariableId>,
+}
+
+impl Lives {
+    pub(super) fn name(&mut self, object: ObjectId) {
+        self.named[object] = true;
+    }
+
+    pub(super) fn first_seen(&mut self, object: u64) {
+        if let Some(new) = &mut self.new {
+            new.insert(object);
+        }
+    }
+}
+
+impl Translator {
+    /// What is seen first from now on may live even if the list does not have it.
+    pub(in super::super) fn sweep_begins(&mut self) {
+        self.lives.new = Some(FxHashSet::default());
+    }
+
+    /// Forgets the objects that were seen before the sweep began and are not among the `living`.
+    pub(in super::super) fn sweep_ends(
+        &mut self,
+        thread: u64,
+        living: &FxHashSet<u64>,
+        out: &mut Vec<Event>,
+    ) {
+        let Some(new) = self.lives.new.take() else { return };
+        let (thread, site) = (self.thread(thread), self.site(0));
+        for variable in self.volatiles.keys() {
+            if let Variable::Field(object, _) = self.tables.variables[*variable] {
+                self.lives.name(object);
+            }
+        }
+        let mut is_dead: SecondaryMap<ObjectId, bool> = SecondaryMap::new();
+        let Self { objects, lives, descriptions, .. } = self;
+        objects.retain(|id, object| {
+            let lives_on = living.contains(id) || new.contains(id) || lives.named[*object];
+            if !lives_on {
+                is_dead[*object] = true;
+                lives.free_objects.push(*object);
+            }
+            lives_on
+        });
+        descriptions
+            .class_of
+            .retain(|id, _| living.contains(id) || new.contains(id) || objects.contains_key(id));
+        let Self { variables, lives, .. } = self;
+        variables.retain(|variable, id| {
+            let (Variable::Field(object, _) | Variable::Element(object, _)) = *variable else {
+                return true;
+            };
+            if is_dead[object] {
+                lives.free_variables.push(*id);
+                out.push(Event { thread, site, operation: Operation::Forget(*id) });
+            }
+            !is_dead[object]
+        });
+        self.recent_objects = Recent::new();
+        self.recent_variables = Recent::new();
+    }
+}
