@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_entity::EntityId;
 use unsnarl_trace::std_text::StdWriter;
 use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId, open};
@@ -68,7 +68,7 @@ const PEER: f64 = 0.5e6;
 /// The number of events, and of those that race.
 fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), String> {
     let mut source = open(path).map_err(|error| error.to_string())?;
-    let mut detector = (DETECTORS[0].make)();
+    let mut detector = (DETECTORS[0].make)(&Options::default());
     let mut batch = Vec::new();
     let (mut events, mut racing) = (0, 0);
     loop {

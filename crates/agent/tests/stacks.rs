@@ -7,13 +7,13 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
-use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_testing::Jdk;
 
 /// Every racing access as `thread field frame frame ...`.
 fn stacks(recording: &Recording) -> BTreeSet<String> {
     let tables = recording.tables();
-    let mut detector = (DETECTORS[0].make)();
+    let mut detector = (DETECTORS[0].make)(&Options::default());
     detector.on_all(&recording.events, tables);
     let findings = detector.finish(tables).findings;
     let lines = findings.iter().flat_map(|finding| {

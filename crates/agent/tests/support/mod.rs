@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_testing::Jdk;
 use unsnarl_trace::{
     Channel, Event, Lock, Operation, Sites, Source, Tables, TraceError, Variable, session,
@@ -155,7 +155,7 @@ impl Recording {
     /// The variables that race.
     pub(crate) fn racing_variables(&self) -> Vec<Variable> {
         let tables = self.tables();
-        let mut detector = (DETECTORS[0].make)();
+        let mut detector = (DETECTORS[0].make)(&Options::default());
         detector.on_all(&self.events, tables);
         let racing = detector.take_racing_events();
         racing.iter().map(|event| tables.variables[event.variable]).collect()
