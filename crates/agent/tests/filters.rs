@@ -136,3 +136,18 @@ fn loops_tell_what_they_have_accessed() {
         assert!(few < 1500, "{few} accesses on {}", jdk.name());
     }
 }
+
+/// A thread that only takes goes on in its epoch, and one that gives something away does not.
+#[test]
+fn calls_that_give_nothing_away_make_no_access_new() {
+    let expected: BTreeSet<String> = ["overwrittenRacy", "takenRacy"].map(str::to_owned).into();
+    for jdk in unsnarl_testing::jdks() {
+        let filtered = Program::compile(&jdk, "Quiet").record(&jdk);
+        let all = Program::compile_unfiltered(&jdk, "Quiet").record(&jdk);
+        for recording in [&filtered, &all] {
+            assert_eq!(recording.racing(), expected, "{}", jdk.name());
+        }
+        let counts = (accesses(&filtered), accesses(&all));
+        assert!(counts.0 < 30 && counts.1 > 6000, "{counts:?} on {}", jdk.name());
+    }
+}
