@@ -26,6 +26,8 @@ pub struct Calls {
     contents: bool,
     /// The slots through which something is ordered.
     slots: FxHashSet<Box<str>>,
+    /// Those of them that sentences name which do more than receive.
+    giving: FxHashSet<Box<str>>,
     /// The classes with a model that is recorded, by the name of the method.
     classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
     /// The methods that are started, with the number of their arguments.
@@ -47,12 +49,14 @@ impl Calls {
         let mut calls = Self {
             contents,
             slots: FxHashSet::default(),
+            giving: FxHashSet::default(),
             classes: FxHashMap::default(),
             tasks: started(&models),
             methods: Mutex::default(),
             models,
         };
-        calls.find_slots();
+        calls.slots = calls.find_slots(orders);
+        calls.giving = calls.find_slots(|it| orders(it) && !matches!(it, Effect::Receive { .. }));
         let mut classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>> = FxHashMap::default();
         for (class, model) in calls.models.classes() {
             for (name, _, method) in model.methods() {
@@ -165,11 +169,15 @@ impl Calls {
             }
     }
 
-    /// Whether a sentence only puts the receiver into its result, where nothing comes of it since nothing orders by
-    /// receivers of the class: the iterator of a list.
+    /// Whether a sentence only puts the receiver into its result, from where others receive what is sent in it, and nobody
+    /// sends: the iterator of a list.
     fn is_idle(&self, class: &ClassModel, effect: &Effect) -> bool {
+        let Effect::Flow { from: Place::This, to: Place::Slot(of, slot) } = effect else {
+            return false;
+        };
         let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect);
-        matches!(effect, Effect::Flow { from: Place::This, to: Place::Slot(of, _) } if **of == Place::Result)
+        **of == Place::Result
+            && !self.giving.contains(slot)
             && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
     }
 
@@ -177,12 +185,11 @@ impl Calls {
         self.contents && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
     }
 
-    /// The slots that ordering sentences name, those of methods that tasks call, and those from which
+    /// The slots that these ordering sentences name, those of methods that tasks call, and those from which
     /// something flows into them.
-    fn find_slots(&mut self) {
+    fn find_slots(&self, orders: impl Fn(&Effect) -> bool) -> FxHashSet<Box<str>> {
         let mut slots = FxHashSet::default();
-        let models = Arc::clone(&self.models);
-        let all = || models.classes().flat_map(|(_, class)| class.methods());
+        let all = || self.models.classes().flat_map(|(_, class)| class.methods());
         for (name, _, method) in all() {
             for effect in &method.effects {
                 if self.is_of_contents(effect) {
@@ -209,10 +216,9 @@ impl Calls {
                 }
             }
             if slots.len() == before {
-                break;
+                return slots;
             }
         }
-        self.slots = slots;
     }
 
     /// What these models need to know of a call. Nothing if the descriptor is none.
@@ -364,13 +370,15 @@ fn orders(effect: &Effect) -> bool {
     }
 }
 
-/// Whether a sentence may let other threads see what the caller has done.
+/// Whether a sentence may let other threads see what the caller has done. What is called has probes of its own.
 fn may_release(effect: &Effect) -> bool {
     !matches!(
         effect,
         Effect::Acquire { .. }
             | Effect::Receive { .. }
             | Effect::Join { .. }
+            | Effect::Read { .. }
+            | Effect::Call(_)
             | Effect::Flow { .. }
             | Effect::Return(_)
             | Effect::Reflect(_)

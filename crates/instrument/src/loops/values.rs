@@ -36,8 +36,10 @@ impl Accesses {
             match **instruction {
                 Instruction::Local { opcode, local } if is_store(opcode) => {
                     assigned.insert(local);
-                    // The second half of a long or double; of others nothing is lost but an opportunity.
-                    assigned.insert(local.saturating_add(1));
+                    let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+                    if matches!(long, Opcode::LStore | Opcode::DStore) {
+                        assigned.insert(local.saturating_add(1));
+                    }
                 }
                 Instruction::Increment { local, amount } => {
                     increments.entry(local).or_default().push((place, amount));
@@ -57,18 +59,23 @@ impl Accesses {
             .collect();
         let mut walk =
             Walk { method, pool, assigned, counters, stack: Vec::new(), found: Vec::new() };
-        let mut depths: HashMap<usize, usize> = HashMap::new();
+        // All jumps to a place in the loop lead ahead, but for those to its beginning.
+        let mut stacks: HashMap<usize, Vec<Value>> = HashMap::new();
         let targets = text.targets(region);
         let mut follows = true;
         for (place, &(node, instruction)) in within.iter().enumerate() {
             let here = region.first + place;
             if targets.iter().any(|&(_, to)| to == here) {
-                let depth = if follows { walk.stack.len() } else { *depths.get(&here)? };
-                walk.stack = vec![Value::Other; depth];
+                let jumped = stacks.remove(&here)?;
+                walk.stack = if follows { merged(&walk.stack, &jumped)? } else { jumped };
             }
             walk.instruction(place, node, instruction, !optional[place])?;
             for &(_, to) in targets.iter().filter(|&&(from, _)| from == here) {
-                depths.insert(to, walk.stack.len());
+                let stack = match stacks.get(&to) {
+                    Some(known) => merged(known, &walk.stack)?,
+                    None => walk.stack.clone(),
+                };
+                stacks.insert(to, stack);
             }
             follows = !instruction.ends_flow();
         }
@@ -84,6 +91,12 @@ impl Accesses {
         let accesses = self.found.iter().filter(|(it, _)| *it == counter);
         Some((counter, self.steps[&counter], accesses.map(|&(_, access)| access).collect()))
     }
+}
+
+/// What is known on two ways; nothing if they do not fit together.
+fn merged(one: &[Value], other: &[Value]) -> Option<Vec<Value>> {
+    let known = |(one, other): (&Value, &Value)| if one == other { *one } else { Value::Other };
+    (one.len() == other.len()).then(|| one.iter().zip(other).map(known).collect())
 }
 
 fn is_near(distance: i32) -> bool {
