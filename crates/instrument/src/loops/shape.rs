@@ -98,10 +98,10 @@ impl<'m> Text<'m> {
                 Instruction::Jump { target, .. } => {
                     exits.extend(is_outside(target).then_some(Exit::Branches(node, target)));
                 }
-                Instruction::TableSwitch { .. } | Instruction::LookupSwitch { .. } => {
-                    if jumps(instruction).into_iter().any(is_outside) {
-                        return None;
-                    }
+                Instruction::TableSwitch { .. } | Instruction::LookupSwitch { .. }
+                    if jumps(instruction).into_iter().any(is_outside) =>
+                {
+                    return None;
                 }
                 Instruction::Plain(opcode) if is_return(opcode) => exits.push(Exit::Leaves(node)),
                 _ => {}
