@@ -37,22 +37,24 @@ public final class UnsnarlArrays {
     @Hidden
     @ForceInline
     public static void arrayRead(Object array, int index, int site) {
-        UnsnarlThread thread = UnsnarlHooks.current();
-        UnsnarlRange range = thread.range(site);
-        if (!isKnown(thread, range, array, index, UnsnarlThread.READ) && exists(array, index)
-                && !range.goesOn(array, index, site)) {
-            element(thread, UnsnarlHooks.ARRAY_READ, array, index, site);
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            UnsnarlRange range = thread.range(site);
+            if (!range.goesOn(array, index, site) && !isKnown(thread, range, array, index, UnsnarlThread.READ)) {
+                element(thread, UnsnarlHooks.ARRAY_READ, array, index, site);
+            }
         }
     }
 
     @Hidden
     @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
-        UnsnarlThread thread = UnsnarlHooks.current();
-        UnsnarlRange range = thread.range(site);
-        if (!isKnown(thread, range, array, index, UnsnarlThread.WRITE) && exists(array, index)
-                && !range.goesOn(array, index, site)) {
-            element(thread, UnsnarlHooks.ARRAY_WRITE, array, index, site);
+        if (array != null && isWatched(index) && index < Array.getLength(array)) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            UnsnarlRange range = thread.range(site);
+            if (!range.goesOn(array, index, site) && !isKnown(thread, range, array, index, UnsnarlThread.WRITE)) {
+                element(thread, UnsnarlHooks.ARRAY_WRITE, array, index, site);
+            }
         }
     }
 
@@ -126,13 +128,6 @@ public final class UnsnarlArrays {
         }
     }
 
-    /** Whether there is such an element and it is watched; else the instruction fails, or nobody wants to know. */
-    @ForceInline
-    @Hidden
-    private static boolean exists(Object array, int index) {
-        return array != null && isWatched(index) && index < Array.getLength(array);
-    }
-
     @ForceInline
     @Hidden
     static boolean isWatched(int index) {
@@ -166,15 +161,12 @@ public final class UnsnarlArrays {
         }
     }
 
-    /**
-     * Whether the thread has accessed the element in this epoch, as far as can be seen fast. One that it has accessed
-     * exists. A null may pass for an array that has died: the instruction fails, and nothing is lost.
-     */
+    /** Whether the thread has accessed the element in this epoch, as far as can be seen fast. */
     @ForceInline
     @Hidden
     private static boolean isKnown(UnsnarlThread thread, UnsnarlRange range, Object array, int index, int asked) {
         UnsnarlEntry entry = range.lastArray();
-        return FILTERS && index >= 0 && index < FILTERED_LENGTH && entry.refersTo(array)
+        return FILTERS && index < FILTERED_LENGTH && entry.refersTo(array)
                 && thread.has(key(entry.id, index), tag(index), STRIPE_TAG, (long) asked << place(index));
     }
 
