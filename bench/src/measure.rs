@@ -26,11 +26,12 @@ fn highest(status: &str) -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// The time on all processors in the statistics of a process: two fields behind its name, in hundredths.
-fn processor_time(statistics: &str) -> Option<f64> {
-    let fields = statistics.rsplit_once(')')?.1;
-    let times = fields.split_whitespace().skip(11).take(2);
-    Some(times.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0)
+/// The time on all processors of the processes that this one has waited for, and of those that they have waited for.
+fn time_of_children() -> f64 {
+    let statistics = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = statistics.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let times = fields.split_whitespace().skip(13).take(2);
+    times.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// The memory that this process has of its own now, mapped files aside.
@@ -45,7 +46,7 @@ pub(crate) fn own_memory() -> Option<u64> {
 pub(crate) struct Run {
     /// From its start to its end.
     pub(crate) seconds: f64,
-    /// On all processors, in seconds, as last seen like the memory.
+    /// On all processors, in seconds, with the processes that it has waited for.
     pub(crate) processor: f64,
     /// The most memory it had, in bytes, as last seen at most a few milliseconds before its end.
     pub(crate) peak: u64,
@@ -58,24 +59,21 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> std::io::Result<Run
     let start = Instant::now();
     let mut child = command.spawn()?;
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
-    let statistics = PathBuf::from(format!("/proc/{}/stat", child.id()));
+    let before = time_of_children();
     let mut peak = 0;
-    let mut processor = 0.0;
     loop {
         // The mark only ever rises, and it is gone with the process: look often.
         peak =
             std::fs::read_to_string(&status).ok().and_then(|text| highest(&text)).unwrap_or(peak);
-        processor = std::fs::read_to_string(&statistics)
-            .ok()
-            .and_then(|text| processor_time(&text))
-            .unwrap_or(processor);
         let seconds = start.elapsed().as_secs_f64();
         if let Some(code) = child.try_wait()? {
+            let processor = time_of_children() - before;
             return Ok(Run { seconds, processor, peak, code: code.code() });
         }
         if start.elapsed() > limit {
             child.kill()?;
             child.wait()?;
+            let processor = time_of_children() - before;
             return Ok(Run { seconds, processor, peak, code: None });
         }
         std::thread::sleep(Duration::from_millis(2));

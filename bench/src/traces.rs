@@ -66,7 +66,7 @@ pub(crate) fn run(millions: &str) -> Result<(), String> {
 const PEER: f64 = 0.5e6;
 
 /// The number of events, and of those that race.
-fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), String> {
+pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), String> {
     let mut source = open(path).map_err(|error| error.to_string())?;
     let mut detector = (DETECTORS[0].make)(&Options::default());
     let mut batch = Vec::new();

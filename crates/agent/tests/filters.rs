@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
-use unsnarl_trace::Operation;
+use unsnarl_trace::{Operation, Sites, Variable};
 
 const RACY: [&str; 14] = [
     "char[]",
@@ -85,5 +85,69 @@ fn elements_are_cut_off() {
             let expected = expected.map(|index| format!("long[{index}]")).collect();
             assert_eq!(recording.racing(), expected, "{options} on {}", jdk.name());
         }
+    }
+}
+
+/// Every access to an element: the thread, the method, the type and index, whether it writes, and the line.
+fn elements(recording: &Recording) -> BTreeSet<(String, bool, Option<u32>)> {
+    let tables = recording.tables();
+    let Sites::Known(sites) = &tables.sites else { panic!("a session knows its sites") };
+    let mut found = BTreeSet::new();
+    for event in &recording.events {
+        let (Operation::Read(variable) | Operation::Write(variable)) = event.operation else {
+            continue;
+        };
+        let Variable::Element(array, index) = tables.variables[variable] else { continue };
+        let site = &sites[event.site];
+        let thread = tables.text(tables.threads[event.thread].name);
+        let method = tables.text(tables.methods[site.method].name);
+        let class = tables.text(tables.objects[array].class);
+        let writes = matches!(event.operation, Operation::Write(_));
+        found.insert((format!("{thread} {method} {class} {index}"), writes, site.line));
+    }
+    found
+}
+
+/// Loops that report when they are left tell every access that happened, and none that did not.
+#[test]
+fn loops_tell_what_they_have_accessed() {
+    for jdk in unsnarl_testing::jdks() {
+        let filtered = Program::compile(&jdk, "Loops").record(&jdk);
+        let all = Program::compile_unfiltered(&jdk, "Loops").record(&jdk);
+        let (mut some, mut every) = (elements(&filtered), elements(&all));
+        let long_ones = every.extract_if(.., |it| it.0.contains("longOne")).count();
+        assert_eq!(some.extract_if(.., |it| it.0.contains("longOne")).count(), long_ones);
+        let made_up: Vec<_> = some.difference(&every).collect();
+        assert!(made_up.is_empty(), "{} {made_up:?}", jdk.name());
+        // The same element may be accessed elsewhere in the method, by a write if this is one.
+        let is_told = |element: &String, writes: bool| {
+            some.iter().any(|it| it.0 == *element && (it.1 || !writes))
+        };
+        let missing: Vec<_> = every.iter().filter(|it| !is_told(&it.0, it.1)).collect();
+        assert!(missing.is_empty(), "{} {missing:?}", jdk.name());
+        assert!(every.len() > 600, "{} are too few", every.len());
+
+        let expected: BTreeSet<String> = ["long[]", "short[]"].map(str::to_owned).into();
+        for recording in [&filtered, &all] {
+            assert_eq!(without_indices(recording.racing()), expected, "{}", jdk.name());
+        }
+        // 200,000 elements in one loop, and ten a thousand times.
+        let few = accesses(&filtered) - 200_000;
+        assert!(few < 1500, "{few} accesses on {}", jdk.name());
+    }
+}
+
+/// A thread that only takes goes on in its epoch, and one that gives something away does not.
+#[test]
+fn calls_that_give_nothing_away_make_no_access_new() {
+    let expected: BTreeSet<String> = ["overwrittenRacy", "takenRacy"].map(str::to_owned).into();
+    for jdk in unsnarl_testing::jdks() {
+        let filtered = Program::compile(&jdk, "Quiet").record(&jdk);
+        let all = Program::compile_unfiltered(&jdk, "Quiet").record(&jdk);
+        for recording in [&filtered, &all] {
+            assert_eq!(recording.racing(), expected, "{}", jdk.name());
+        }
+        let counts = (accesses(&filtered), accesses(&all));
+        assert!(counts.0 < 30 && counts.1 > 6000, "{counts:?} on {}", jdk.name());
     }
 }

@@ -162,7 +162,8 @@ impl<'p> CallProbe<'p> {
             None => code.plain(AConstNull),
         };
         code.int(self.site.0.cast_signed())?.local(ILoad, self.considered);
-        invoke(code, hooks::CALL_BEGINS)?;
+        let releases = self.call.releases;
+        invoke(code, if releases { hooks::CALL_BEGINS } else { hooks::CALL_BEGINS_QUIETLY })?;
         code.local(IStore, self.number);
         Ok(())
     }
@@ -226,7 +227,7 @@ pub(crate) fn catch(
 }
 
 /// The handlers whose ranges have a node in them, in the order in which they are tried.
-fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
+pub(crate) fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
     let places: HashMap<NodeId, usize> =
         code.nodes().enumerate().map(|(place, node)| (node, place)).collect();
     let place = |label| code.binding(label).and_then(|node| places.get(&node)).copied();

@@ -26,6 +26,8 @@ pub struct Calls {
     contents: bool,
     /// The slots through which something is ordered.
     slots: FxHashSet<Box<str>>,
+    /// Those of them that sentences name which do more than receive.
+    giving: FxHashSet<Box<str>>,
     /// The classes with a model that is recorded, by the name of the method.
     classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
     /// The methods that are started, with the number of their arguments.
@@ -47,12 +49,14 @@ impl Calls {
         let mut calls = Self {
             contents,
             slots: FxHashSet::default(),
+            giving: FxHashSet::default(),
             classes: FxHashMap::default(),
             tasks: started(&models),
             methods: Mutex::default(),
             models,
         };
-        calls.find_slots();
+        calls.slots = calls.find_slots(orders);
+        calls.giving = calls.find_slots(|it| orders(it) && !matches!(it, Effect::Receive { .. }));
         let mut classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>> = FxHashMap::default();
         for (class, model) in calls.models.classes() {
             for (name, _, method) in model.methods() {
@@ -144,7 +148,7 @@ impl Calls {
 
     fn records(&self, class: &ClassModel, method: &MethodModel) -> bool {
         let effects = &method.effects;
-        effects.iter().any(|effect| self.matters(effect)) || {
+        effects.iter().any(|effect| self.matters(effect) && !self.is_idle(class, effect)) || {
             // A view of an object of which a part orders something: the reader has to know that it is one.
             let is_view =
                 |effect: &Effect| matches!(effect, Effect::Return(place) if is_operand(place));
@@ -165,16 +169,27 @@ impl Calls {
             }
     }
 
+    /// Whether a sentence only puts the receiver into its result, from where others receive what is sent in it, and nobody
+    /// sends: the iterator of a list.
+    fn is_idle(&self, class: &ClassModel, effect: &Effect) -> bool {
+        let Effect::Flow { from: Place::This, to: Place::Slot(of, slot) } = effect else {
+            return false;
+        };
+        let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect);
+        **of == Place::Result
+            && !self.giving.contains(slot)
+            && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
+    }
+
     fn is_of_contents(&self, effect: &Effect) -> bool {
         self.contents && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
     }
 
-    /// The slots that ordering sentences name, those of methods that tasks call, and those from which
+    /// The slots that these ordering sentences name, those of methods that tasks call, and those from which
     /// something flows into them.
-    fn find_slots(&mut self) {
+    fn find_slots(&self, orders: impl Fn(&Effect) -> bool) -> FxHashSet<Box<str>> {
         let mut slots = FxHashSet::default();
-        let models = Arc::clone(&self.models);
-        let all = || models.classes().flat_map(|(_, class)| class.methods());
+        let all = || self.models.classes().flat_map(|(_, class)| class.methods());
         for (name, _, method) in all() {
             for effect in &method.effects {
                 if self.is_of_contents(effect) {
@@ -201,10 +216,9 @@ impl Calls {
                 }
             }
             if slots.len() == before {
-                break;
+                return slots;
             }
         }
-        self.slots = slots;
     }
 
     /// What these models need to know of a call. Nothing if the descriptor is none.
@@ -220,6 +234,7 @@ impl Calls {
         let mut operands = FxHashMap::default();
         let mut thread = false;
         let mut failure = false;
+        let mut releases = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -235,6 +250,7 @@ impl Calls {
         };
         for effect in models.into_iter().flat_map(|model| &model.effects) {
             failure |= happens_on_failure(effect);
+            releases |= may_release(effect);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -277,7 +293,7 @@ impl Calls {
         let mut operands: Vec<_> =
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         operands.sort_by_key(|operand| operand.position);
-        Some(RecordedCall { method, operands, thread, failure })
+        Some(RecordedCall { method, operands, thread, failure, releases })
     }
 }
 
@@ -352,6 +368,21 @@ fn orders(effect: &Effect) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a sentence may let other threads see what the caller has done. What is called has probes of its own.
+fn may_release(effect: &Effect) -> bool {
+    !matches!(
+        effect,
+        Effect::Acquire { .. }
+            | Effect::Receive { .. }
+            | Effect::Join { .. }
+            | Effect::Read { .. }
+            | Effect::Call(_)
+            | Effect::Flow { .. }
+            | Effect::Return(_)
+            | Effect::Reflect(_)
+    )
 }
 
 /// Whether a sentence holds when the method fails, behind it.

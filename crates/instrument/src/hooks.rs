@@ -1,8 +1,10 @@
-//! The methods of the runtime that probes call. `runtime/java/lang/UnsnarlHooks.java` and `UnsnarlCalls.java`
-//! have them.
+//! The methods of the runtime that probes call. Classes in `runtime/java/lang` have them.
 
 /// The class that has the hooks. It lies in `java.base`, so that every class can reach it.
 const CLASS: &str = "java/lang/UnsnarlHooks";
+
+/// The class that has the hooks for elements of arrays.
+const ARRAYS: &str = "java/lang/UnsnarlArrays";
 
 /// The class that has the hooks for calls of library methods and for tasks.
 const CALLS: &str = "java/lang/UnsnarlCalls";
@@ -20,6 +22,10 @@ pub(crate) struct Hook {
 
 const fn hook(name: &'static str, descriptor: &'static str) -> Hook {
     Hook { class: CLASS, name, descriptor }
+}
+
+const fn of_arrays(name: &'static str, descriptor: &'static str) -> Hook {
+    Hook { class: ARRAYS, name, descriptor }
 }
 
 const fn of_calls(name: &'static str, descriptor: &'static str) -> Hook {
@@ -48,8 +54,12 @@ pub(crate) const STATIC_WRITE: Hook = hook("staticWrite", "(I)V");
 pub(crate) const NUMBERED_STATIC_READ: Hook = hook("numberedStaticRead", "(I)V");
 pub(crate) const NUMBERED_STATIC_WRITE: Hook = hook("numberedStaticWrite", "(I)V");
 /// Before an access to an element of an array.
-pub(crate) const ARRAY_READ: Hook = hook("arrayRead", "(Ljava/lang/Object;II)V");
-pub(crate) const ARRAY_WRITE: Hook = hook("arrayWrite", "(Ljava/lang/Object;II)V");
+pub(crate) const ARRAY_READ: Hook = of_arrays("arrayRead", "(Ljava/lang/Object;II)V");
+pub(crate) const ARRAY_WRITE: Hook = of_arrays("arrayWrite", "(Ljava/lang/Object;II)V");
+/// Where a loop is left, for what it has accessed in one array: the array, what the counter had at first and has in this
+/// round, the last access that the round came to, step and offset and number of the access, and its site.
+pub(crate) const LOOP_READ: Hook = of_arrays("loopRead", "(Ljava/lang/Object;IIIII)V");
+pub(crate) const LOOP_WRITE: Hook = of_arrays("loopWrite", "(Ljava/lang/Object;IIIII)V");
 /// Before an access that is one step with its number, and behind it.
 pub(crate) const EXACT_READ: Hook = exact("readBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const EXACT_WRITE: Hook = exact("writeBegins", "(Ljava/lang/Object;I)V");
@@ -97,6 +107,8 @@ pub(crate) const LONG: Hook = of_calls("number", "(JII)V");
 pub(crate) const CALLING_THREAD: Hook = of_calls("thread", "(I)V");
 /// Before a call, which gets a number.
 pub(crate) const CALL_BEGINS: Hook = of_calls("begins", "(Ljava/lang/Object;II)I");
+/// The same for a call that releases nothing: its number is negative.
+pub(crate) const CALL_BEGINS_QUIETLY: Hook = of_calls("beginsQuietly", "(Ljava/lang/Object;II)I");
 /// Behind a call that returned, with what it returned.
 pub(crate) const CALL_ENDS: Hook = of_calls("ends", "(I)V");
 pub(crate) const CALL_ENDS_REFERENCE: Hook = of_calls("ends", "(Ljava/lang/Object;I)V");

@@ -17,6 +17,7 @@ mod calls;
 pub mod hidden;
 mod hooks;
 pub mod identity;
+mod loops;
 mod method;
 mod plan;
 mod probe;

@@ -1,6 +1,7 @@
 //! The rewriting of one method body.
 
 mod around;
+mod array_loops;
 mod exact;
 mod field;
 mod references;
@@ -47,6 +48,8 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     /// The instructions of the file with their lines, in order.
     instructions: Vec<(NodeId, Option<u16>)>,
     redundancy: Redundancy,
+    /// Whether loops report when they are left, if they can.
+    coalesces: bool,
 }
 
 impl<'c, 'a> MethodRewriter<'c, 'a> {
@@ -77,7 +80,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             first_local,
             instructions,
             redundancy: Redundancy::default(),
+            coalesces: true,
         })
+    }
+
+    /// Gives every access in a loop its own probe, which takes less room.
+    pub(crate) fn without_loops(mut self) -> Self {
+        self.coalesces = false;
+        self
     }
 
     /// Puts all probes in.
@@ -89,6 +99,10 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             self.redundancy = self.find_redundancy(super_call, pool);
         }
         let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
+        // First of all: what is reported at an exit comes before what releases there.
+        if self.events.arrays && self.filters.epoch && self.coalesces && !self.events.exact {
+            self.array_loops(&lines, pool)?;
+        }
         // Nobody has written a synthetic class: the JVM leaves lambda classes out of stack traces as well.
         let has_methods = self.events.methods && self.class.access & flags::SYNTHETIC == 0;
         let has_references = self.events.allocations || self.events.references;

@@ -37,6 +37,8 @@ pub struct RecordedCall {
     pub thread: bool,
     /// Whether it is recorded when the call fails.
     pub failure: bool,
+    /// Whether it may let other threads see what the caller has done.
+    pub releases: bool,
 }
 
 /// An argument that is recorded.

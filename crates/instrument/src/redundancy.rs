@@ -22,7 +22,8 @@ use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
 use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode};
 
-use self::effect::{effect, is_store, jumps};
+pub(crate) use self::effect::{effect, is_store, jumps};
+use crate::loops::is_simple;
 use crate::plan::Filters;
 use crate::site::Volatility;
 
@@ -255,17 +256,7 @@ impl<'m> Walk<'m> {
             Instruction::Plain(opcode) => self.plain(*opcode, place),
             Instruction::Push { .. } => self.push(1),
             Instruction::LoadConstant { opcode, constant } => {
-                let is_simple = matches!(
-                    self.pool.get(*constant),
-                    Some(
-                        Constant::Integer(_)
-                            | Constant::Float(_)
-                            | Constant::Long(_)
-                            | Constant::Double(_)
-                            | Constant::String { .. }
-                    )
-                );
-                if !is_simple {
+                if !is_simple(self.pool.get(*constant)) {
                     self.may_release();
                 }
                 self.push(if *opcode == Ldc2W { 2 } else { 1 });

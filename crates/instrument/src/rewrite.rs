@@ -136,20 +136,20 @@ impl ClassWriter<'_, '_> {
             notes.push(format!("{name}{descriptor}: {text}"));
         };
         if events != Events::SYNCHRONIZATION && events != Events::NONE {
-            match self.attempt(class, method, events)? {
-                Attempt::Done(new, remarks) => {
-                    remarks.iter().for_each(|remark| note(class, remark));
-                    sites.extend(new);
-                    return Ok(());
-                }
-                Attempt::TooLong => {
-                    class.methods[method] = before.clone();
-                    note(class, "too long with all probes, its accesses are not reported");
+            for loops in [Loops::Coalesced, Loops::AsTheyAre] {
+                match self.attempt(class, method, events, loops)? {
+                    Attempt::Done(new, remarks) => {
+                        remarks.iter().for_each(|remark| note(class, remark));
+                        sites.extend(new);
+                        return Ok(());
+                    }
+                    Attempt::TooLong => class.methods[method] = before.clone(),
                 }
             }
+            note(class, "too long with all probes, its accesses are not reported");
         }
         if events.synchronization {
-            match self.attempt(class, method, Events::SYNCHRONIZATION)? {
+            match self.attempt(class, method, Events::SYNCHRONIZATION, Loops::AsTheyAre)? {
                 Attempt::Done(new, remarks) => {
                     remarks.iter().for_each(|remark| note(class, remark));
                     sites.extend(new);
@@ -162,7 +162,7 @@ impl ClassWriter<'_, '_> {
             }
         }
         // Whatever is reported, a copy must not keep the id of its original.
-        match self.attempt(class, method, Events::NONE)? {
+        match self.attempt(class, method, Events::NONE, Loops::AsTheyAre)? {
             Attempt::Done(..) => Ok(()),
             Attempt::TooLong => Err(RewriteError::NoRoomForClone),
         }
@@ -173,6 +173,7 @@ impl ClassWriter<'_, '_> {
         class: &mut ClassEditor<'_>,
         method: MethodId,
         events: Events,
+        loops: Loops,
     ) -> Result<Attempt, RewriteError> {
         let Some(code) = class.open_code(method)? else {
             return Ok(Attempt::Done(Vec::new(), Vec::new()));
@@ -188,6 +189,9 @@ impl ClassWriter<'_, '_> {
             self.surroundings,
             self.filters,
         )?;
+        if loops == Loops::AsTheyAre {
+            rewriter = rewriter.without_loops();
+        }
         rewriter.run(class).map_err(|error| match error {
             CodeError::Pool(error) => EditError::Pool(error),
             source => EditError::Code {
@@ -218,6 +222,13 @@ impl ClassWriter<'_, '_> {
         self.changed = true;
         Ok(Attempt::Done(sites, remarks))
     }
+}
+
+/// Whether loops over arrays report when they are left, which takes more room than a probe for each access.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    Coalesced,
+    AsTheyAre,
 }
 
 enum Attempt {

@@ -16,6 +16,13 @@ use unsnarl_testing::{Jdk, report, run};
 
 const MODULES: [&str; 3] = ["java.base", "java.logging", "jdk.compiler"];
 
+const HOOKS: [(&str, &str); 4] = [
+    ("UnsnarlArrays.java", include_str!("java/UnsnarlArrays.java")),
+    ("UnsnarlCalls.java", include_str!("java/UnsnarlCalls.java")),
+    ("UnsnarlExact.java", include_str!("java/UnsnarlExact.java")),
+    ("UnsnarlHooks.java", include_str!("java/UnsnarlHooks.java")),
+];
+
 /// Fields of other classes are said to be all three: known either way, and unknown.
 const VOLATILITIES: [Volatility; 3] =
     [Volatility::Plain, Volatility::Volatile, Volatility::Unknown];
@@ -131,16 +138,16 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
 fn compile_hooks(jdk: &Jdk, folder: &Path) {
     let sources = folder.join("hooks/java/lang");
     std::fs::create_dir_all(&sources).unwrap();
-    let hooks = sources.join("UnsnarlHooks.java");
-    std::fs::write(&hooks, include_bytes!("java/UnsnarlHooks.java")).unwrap();
-    let calls = sources.join("UnsnarlCalls.java");
-    std::fs::write(&calls, include_bytes!("java/UnsnarlCalls.java")).unwrap();
-    let exact = sources.join("UnsnarlExact.java");
-    std::fs::write(&exact, include_bytes!("java/UnsnarlExact.java")).unwrap();
+    let mut files = Vec::new();
+    for (name, source) in HOOKS {
+        let file = sources.join(name);
+        std::fs::write(&file, source).unwrap();
+        files.push(file);
+    }
     let mut javac = jdk.command("javac");
     let patch = format!("java.base={}", folder.join("hooks").display());
     javac.arg("--patch-module").arg(patch).arg("-d").arg(folder.join("java.base"));
-    run(javac.arg(&hooks).arg(&calls).arg(&exact));
+    run(javac.args(&files));
 }
 
 /// A `java` that takes the modules from below `folder` and verifies all it loads.

@@ -105,16 +105,24 @@ public final class UnsnarlCalls {
 
     @Hidden
     public static int begins(Object receiver, int site, int considered) {
+        int call = beginsQuietly(receiver, site, considered);
+        if (call != 0) {
+            UnsnarlHooks.current().nextEpoch();
+        }
+        return -call;
+    }
+
+    /** A call that lets no other thread see what this one has done. Its number is negative for the hooks behind it. */
+    @Hidden
+    public static int beginsQuietly(Object receiver, int site, int considered) {
         if (considered == 0) {
             return 0;
         }
         UnsnarlThread thread = UnsnarlHooks.current();
         long id = receiver == null ? 0 : identify(thread, receiver);
-        UnsnarlHooks.release(thread, UnsnarlHooks.CALL_BEGINS, site, id);
-        if (++thread.calls == 0) {
-            thread.calls = 1;
-        }
-        return thread.calls;
+        UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
+        thread.calls = Math.max(thread.calls + 1, 1);
+        return -thread.calls;
     }
 
     @Hidden
@@ -144,14 +152,22 @@ public final class UnsnarlCalls {
         if (call != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             long type = UnsnarlHooks.identify(thread, failure.getClass());
-            UnsnarlHooks.release(thread, UnsnarlHooks.CALL_FAILS, call, type);
+            behind(thread, UnsnarlHooks.CALL_FAILS, call, type);
         }
     }
 
     @Hidden
     private static void end(int call, long outcome) {
         if (call != 0) {
-            UnsnarlHooks.release(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
+            behind(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
+        }
+    }
+
+    @Hidden
+    private static void behind(UnsnarlThread thread, int kind, int call, long outcome) {
+        UnsnarlHooks.numbered(thread, kind, Math.abs(call), outcome);
+        if (call > 0) {
+            thread.nextEpoch();
         }
     }
 

@@ -89,7 +89,7 @@ public final class UnsnarlExact {
     /** The event stands right before a number, and so where that stands in the order of all. */
     @Hidden
     private static void elementBegins(int kind, Object array, int index, int site) {
-        if (array != null && UnsnarlHooks.isWatched(index) && index < Array.getLength(array)) {
+        if (array != null && UnsnarlArrays.isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = UnsnarlHooks.current();
             long id = UnsnarlHooks.identify(thread, array);
             begin(thread, id ^ (long) (index >> ELEMENTS) << 32);

@@ -1,6 +1,5 @@
 package java.lang;
 
-import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -59,15 +58,7 @@ public final class UnsnarlHooks {
     /** Where the field that the agent injected into Thread lies. */
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
 
-    private static final boolean FILTERS = UnsnarlNative.filters();
-    /** The first element of arrays that is recorded, and the one behind the last. */
-    private static final int FIRST_ELEMENT = (int) UnsnarlNative.elements();
-    private static final int END_OF_ELEMENTS = (int) (UnsnarlNative.elements() >>> 32);
-    /** Elements of an array that share an entry of the filter, as a power of two. */
-    private static final int STRIPE = 3;
-    /** Elements behind so many are not filtered. */
-    private static final int FILTERED_LENGTH = 1 << STRIPE + 16 + 8;
-    private static final long STRIPE_TAG = 0xFF0000;
+    static final boolean FILTERS = UnsnarlNative.filters();
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     /** How many classes of the program have been initialized. */
@@ -80,6 +71,7 @@ public final class UnsnarlHooks {
     @Hidden
     static void prepare() {
         UnsnarlIdentity.prepare();
+        UnsnarlArrays.prepare();
         UnsnarlCalls.prepare();
         UnsnarlExact.prepare();
         UnsnarlSweep.prepare();
@@ -223,34 +215,6 @@ public final class UnsnarlHooks {
         } else if (!isRedundant(thread, site)) {
             access(thread, STATIC_WRITE, site);
         }
-    }
-
-    @Hidden
-    @ForceInline
-    public static void arrayRead(Object array, int index, int site) {
-        if (array != null && isWatched(index) && index < Array.getLength(array)) {
-            UnsnarlThread thread = current();
-            if (!thread.range(site).goesOn(array, index, site)) {
-                element(thread, ARRAY_READ, array, index, site);
-            }
-        }
-    }
-
-    @Hidden
-    @ForceInline
-    public static void arrayWrite(Object array, int index, int site) {
-        if (array != null && isWatched(index) && index < Array.getLength(array)) {
-            UnsnarlThread thread = current();
-            if (!thread.range(site).goesOn(array, index, site)) {
-                element(thread, ARRAY_WRITE, array, index, site);
-            }
-        }
-    }
-
-    @ForceInline
-    @Hidden
-    static boolean isWatched(int index) {
-        return index >= FIRST_ELEMENT && index < END_OF_ELEMENTS;
     }
 
     /** Called where a method may be {@code Object.clone}: a copy of an object must not have its id. */
@@ -573,50 +537,6 @@ public final class UnsnarlHooks {
         }
     }
 
-    @DontInline
-    @Hidden
-    private static void element(UnsnarlThread thread, int kind, Object array, int index, int site) {
-        UnsnarlRange range = thread.range(site);
-        UnsnarlEntry entry = range.array();
-        if (!entry.refersTo(array)) {
-            entry = entry(thread, array);
-        }
-        if (FILTERS) {
-            if (range.contains(entry, index, site)
-                    || isKnown(thread, kind, entry.id, index)
-                    || range.goesOnSecond(entry, index, site)) {
-                return;
-            }
-        }
-        long place = thread.reserve(24);
-        if (place != 0) {
-            UNSAFE.putLong(place + 8, entry.id);
-            UNSAFE.putLong(place + 16, index);
-            thread.finish(place, 24, kind, site);
-            if (FILTERS) {
-                thread.beginRange(entry, index, site, place + 16);
-            }
-        }
-    }
-
-    /** Whether the thread has accessed the element in this epoch; from now on it has. */
-    @Hidden
-    private static boolean isKnown(UnsnarlThread thread, int kind, long array, int index) {
-        if (index >= FILTERED_LENGTH) {
-            return false;
-        }
-        long key = array << 16 | index >>> STRIPE & 0xFFFF;
-        long tag = (long) (index >>> STRIPE + 16) << 16;
-        int place = 2 * (index & (1 << STRIPE) - 1);
-        int asked = kind == ARRAY_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
-        if (thread.has(key, tag, STRIPE_TAG, (long) asked << place)) {
-            return true;
-        }
-        // A read behind a write is redundant as well.
-        thread.set(key, tag, STRIPE_TAG, (long) (asked | UnsnarlThread.READ) << place);
-        return false;
-    }
-
     /** Records what lets other threads see what this one has done. */
     @Hidden
     static void release(UnsnarlThread thread, int kind, int site, long subject) {
@@ -684,7 +604,7 @@ public final class UnsnarlHooks {
 
     /** The entry of an object that does not keep its id. */
     @Hidden
-    private static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
+    static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
         int hash = System.identityHashCode(object);
         UnsnarlEntry entry = thread.cached(hash);
         if (entry != null && entry.refersTo(object)) {

@@ -17,6 +17,8 @@ final class UnsnarlRange {
     private static final UnsnarlEntry NO_ARRAY = new UnsnarlEntry(null, 0, 0, null);
 
     private UnsnarlEntry array = NO_ARRAY;
+    /** The array that was accessed last, whether that has made the range grow or not. */
+    private UnsnarlEntry lastArray = NO_ARRAY;
     private int site;
     /** Where the word that grows lies. */
     private long place;
@@ -82,7 +84,12 @@ final class UnsnarlRange {
     }
 
     @Hidden
-    UnsnarlEntry array() {
-        return array;
+    UnsnarlEntry lastArray() {
+        return lastArray;
+    }
+
+    @Hidden
+    void setLastArray(UnsnarlEntry array) {
+        lastArray = array;
     }
 }

@@ -27,6 +27,7 @@ final class UnsnarlThread {
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
     private static final int RANGES = 64;
+    private static final int LOOPS = 128;
     private static final long IDS = 256;
 
     /** The upper bits of the second word of an entry in the filter are its epoch. */
@@ -77,6 +78,8 @@ final class UnsnarlThread {
     private UnsnarlRange[] ranges = NO_RANGES;
     /** The ranges that were begun since the thread's last synchronization, a bit each. */
     private long growing;
+    /** Arrays and sites of loops, with their first and last elements and the epoch. */
+    private long[] loops;
     private long nextId;
     private long lastId;
 
@@ -248,9 +251,9 @@ final class UnsnarlThread {
         return ranges[site & RANGES - 1];
     }
 
-    /** The access of an event that was just written is the first of a range. */
+    /** The same, to be changed. */
     @Hidden
-    void beginRange(UnsnarlEntry array, int index, int site, long place) {
+    UnsnarlRange ownRange(int site) {
         if (ranges == NO_RANGES) {
             ranges = NO_RANGES.clone();
         }
@@ -258,8 +261,33 @@ final class UnsnarlThread {
         if (ranges[slot] == NO_RANGE) {
             ranges[slot] = new UnsnarlRange();
         }
-        ranges[slot].begin(array, index, site, place);
-        growing |= 1L << slot;
+        return ranges[slot];
+    }
+
+    /** The access of an event that was just written is the first of a range. */
+    @Hidden
+    void beginRange(UnsnarlEntry array, int index, int site, long place) {
+        ownRange(site).begin(array, index, site, place);
+        growing |= 1L << (site & RANGES - 1);
+    }
+
+    /** Whether a loop at the site has accessed these elements in this epoch; from now on it has. */
+    @Hidden
+    boolean knowsLoop(long array, int site, int first, int last, int step) {
+        if (loops == null) {
+            loops = new long[4 * LOOPS];
+        }
+        int place = 4 * ((int) (array ^ array >>> 7) + site & LOOPS - 1);
+        long elements = loops[place + 2];
+        if (loops[place] == array && loops[place + 1] == site && loops[place + 3] == epoch
+                && (int) elements <= first && last <= elements >>> 32 && (first - (int) elements) % step == 0) {
+            return true;
+        }
+        loops[place] = array;
+        loops[place + 1] = site;
+        loops[place + 2] = first | (long) last << 32;
+        loops[place + 3] = epoch;
+        return false;
     }
 
     /** Called whenever the thread synchronizes: what it does from now on comes behind that. */

@@ -4,7 +4,7 @@ use crate::VerificationType;
 use crate::edit::code::LabelFrame;
 use crate::edit::frames::Chain;
 use crate::edit::simulate::TypeState;
-use crate::edit::{CodeEditor, CodeError, NodeId, PoolEditor};
+use crate::edit::{CodeEditor, CodeError, LabelId, NodeId, PoolEditor};
 
 /// Types of local variables, and of the operand stack with its top last.
 pub type KnownTypes = (Vec<VerificationType<NodeId>>, Vec<VerificationType<NodeId>>);
@@ -26,11 +26,81 @@ impl CodeEditor {
         target: NodeId,
         pool: &mut PoolEditor<'_>,
     ) -> Result<Option<KnownTypes>, CodeError> {
+        let mut found = None;
+        self.each_known(pool, |node, state| {
+            if node == target {
+                found = state.map(TypeState::frame);
+            }
+            node != target
+        })?;
+        Ok(found)
+    }
+
+    /// The frames at labels from `first` to `last`, in the order of the text.
+    ///
+    /// # Errors
+    /// As those of [`known_before`](Self::known_before).
+    pub fn frames_between(
+        &self,
+        first: NodeId,
+        last: NodeId,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<Vec<(LabelId, KnownTypes)>, CodeError> {
+        let mut frames = Vec::new();
+        let mut label = None;
+        let mut inside = false;
+        self.each_known(pool, |node, state| {
+            if let (Some(label), Some(state)) = (label.take(), state) {
+                frames.push((label, state.frame()));
+            }
+            inside |= node == first;
+            if inside {
+                label = self.label(node).filter(|&label| self.frame(label).is_some());
+            }
+            node != last
+        })?;
+        Ok(frames)
+    }
+
+    /// The types that local variables have in front of every instruction from `first` to `last`.
+    ///
+    /// # Errors
+    /// As those of [`known_before`](Self::known_before).
+    pub fn lasting_between(
+        &self,
+        first: NodeId,
+        last: NodeId,
+        pool: &mut PoolEditor<'_>,
+    ) -> Result<Vec<VerificationType<NodeId>>, CodeError> {
+        let mut lasting: Option<Vec<VerificationType<NodeId>>> = None;
+        let mut inside = false;
+        self.each_known(pool, |node, state| {
+            inside |= node == first;
+            if let (true, Some(state), None) = (inside, state, self.label(node)) {
+                let lasting = lasting.get_or_insert_with(|| state.slots().to_vec());
+                lasting.truncate(state.slots().len());
+                for (known, other) in lasting.iter_mut().zip(state.slots()) {
+                    if known != other {
+                        *known = VerificationType::Top;
+                    }
+                }
+            }
+            node != last
+        })?;
+        Ok(TypeState::of_slots(lasting.unwrap_or_default()).frame().0)
+    }
+
+    /// Shows one node after the other with what is known in front of it, as long as more are wanted.
+    fn each_known(
+        &self,
+        pool: &mut PoolEditor<'_>,
+        mut show: impl FnMut(NodeId, Option<&TypeState>) -> bool,
+    ) -> Result<(), CodeError> {
         let mut chain = Chain::at_entry(self, pool)?;
         let mut state = Some(TypeState::new(&chain.locals, &[]));
         for node in self.nodes() {
-            if node == target {
-                return Ok(state.map(|state| state.frame()));
+            if !show(node, state.as_ref()) {
+                break;
             }
             if let Some(label) = self.label(node) {
                 match self.frame(label) {
@@ -50,6 +120,6 @@ impl CodeEditor {
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 }

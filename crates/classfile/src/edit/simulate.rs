@@ -34,6 +34,16 @@ impl TypeState {
         (locals, gather(&self.stack))
     }
 
+    /// A state with these local variables, one entry a slot.
+    pub(crate) fn of_slots(locals: Vec<Type>) -> Self {
+        Self { locals, stack: Vec::new() }
+    }
+
+    /// The types of the local variables, one entry a slot.
+    pub(crate) fn slots(&self) -> &[Type] {
+        &self.locals
+    }
+
     /// Goes through one instruction.
     pub(crate) fn execute(
         &mut self,

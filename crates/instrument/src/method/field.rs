@@ -30,11 +30,14 @@ impl MethodRewriter<'_, '_> {
             is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
             filters: self.filters,
         };
-        let volatility = |field| match field_name(field, pool) {
+        Redundancy::find(&method, pool, &|field| self.volatility_of(field, pool))
+    }
+
+    pub(super) fn volatility_of(&self, field: ConstantIndex, pool: &PoolEditor<'_>) -> Volatility {
+        match field_name(field, pool) {
             Some(field) => self.known_volatility(&field),
             None => Volatility::Unknown,
-        };
-        Redundancy::find(&method, pool, &volatility)
+        }
     }
 
     fn known_volatility(&self, field: &FieldName) -> Volatility {

@@ -4,13 +4,13 @@ use unsnarl_classfile::edit::LabelId;
 use unsnarl_classfile::{Instruction, Opcode};
 
 /// Whether a local variable is stored to.
-pub(super) fn is_store(opcode: Opcode) -> bool {
+pub(crate) fn is_store(opcode: Opcode) -> bool {
     let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
     (Opcode::IStore..=Opcode::AStore).contains(&long)
 }
 
 /// Where an instruction jumps to.
-pub(super) fn jumps(instruction: &Instruction<LabelId>) -> Vec<LabelId> {
+pub(crate) fn jumps(instruction: &Instruction<LabelId>) -> Vec<LabelId> {
     match instruction {
         Instruction::Jump { target, .. } => vec![*target],
         Instruction::TableSwitch { default, targets, .. } => {
@@ -24,7 +24,7 @@ pub(super) fn jumps(instruction: &Instruction<LabelId>) -> Vec<LabelId> {
 }
 
 /// How many slots an instruction takes from the stack and puts there, and whether it may throw.
-pub(super) fn effect(opcode: Opcode) -> Option<(usize, usize, bool)> {
+pub(crate) fn effect(opcode: Opcode) -> Option<(usize, usize, bool)> {
     use Opcode::*;
     Some(match opcode {
         Nop | INeg | LNeg | FNeg | DNeg => (0, 0, false),

@@ -13,8 +13,6 @@ public class UnsnarlHooks {
     public static void staticWrite(int site) {}
     public static void numberedStaticRead(int site) {}
     public static void numberedStaticWrite(int site) {}
-    public static void arrayRead(Object array, int index, int site) {}
-    public static void arrayWrite(Object array, int index, int site) {}
     public static void monitorEntered(Object object, int site) {}
     public static void monitorLeaves(Object object, int site) {}
     public static void cloned(Object original, Object copy) {}

@@ -3,6 +3,7 @@
 mod calls;
 mod effects;
 mod forget;
+mod ids;
 mod places;
 mod stacks;
 mod tasks;
@@ -11,11 +12,12 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
+use unsnarl_entity::{PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
 use self::forget::Lives;
+use self::ids::{ObjectIds, VariableIds};
 use self::places::Orders;
 use self::stacks::Stacks;
 use super::chunks::RawEvent;
@@ -50,15 +52,13 @@ pub(super) struct Translator {
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
-    /// The thread of the last event, and places, fields, objects and variables of the last ones.
+    /// The thread of the last event, and places and fields of the last ones.
     last_thread: Option<(u64, ThreadId)>,
     recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
-    recent_objects: Recent<u64, ObjectId>,
-    recent_variables: Recent<Variable, VariableId>,
-    objects: FxHashMap<u64, ObjectId>,
+    objects: ObjectIds,
     locks: FxHashMap<ObjectId, LockId>,
-    variables: FxHashMap<Variable, VariableId>,
+    variables: VariableIds,
     volatiles: FxHashMap<VariableId, ChannelId>,
     /// The fields of sites, and whether they are volatile.
     fields: FxHashMap<u32, (FieldId, bool)>,
@@ -98,11 +98,9 @@ impl Translator {
             last_thread: None,
             recent_sites: Recent::new(),
             recent_fields: Recent::new(),
-            recent_objects: Recent::new(),
-            recent_variables: Recent::new(),
-            objects: FxHashMap::default(),
+            objects: ObjectIds::default(),
             locks: FxHashMap::default(),
-            variables: FxHashMap::default(),
+            variables: VariableIds::default(),
             volatiles: FxHashMap::default(),
             fields: FxHashMap::default(),
             declared: FxHashMap::default(),
@@ -304,16 +302,7 @@ impl Translator {
     }
 
     fn accessed(&mut self, id: u64) -> ObjectId {
-        if let Some(object) = self.recent_objects.get(id, id) {
-            return object;
-        }
-        let object = self.find_object(id);
-        self.recent_objects.set(id, id, object);
-        object
-    }
-
-    fn find_object(&mut self, id: u64) -> ObjectId {
-        if let Some(&object) = self.objects.get(&id) {
+        if let Some(object) = self.objects.get(id) {
             return object;
         }
         let object = Object { class: self.class_name(id), number: id };
@@ -343,11 +332,8 @@ impl Translator {
     fn describe(&mut self, [object, class]: [u64; 2]) {
         self.descriptions.class_of.insert(object, class);
         self.lives.first_seen(object);
-        if let Some(object) = self.objects.remove(&object) {
-            let number = self.tables.objects[object].number;
-            let class = self.class_name(number);
-            self.tables.objects[object].class = class;
-            self.objects.insert(number, object);
+        if let Some(known) = self.objects.get(object) {
+            self.tables.objects[known].class = self.class_name(object);
         }
     }
 
@@ -368,26 +354,14 @@ impl Translator {
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {
-        let spread = match variable {
-            Variable::Field(object, field) => (object.index() as u64) << 8 | field.index() as u64,
-            Variable::Element(array, index) => (array.index() as u64) << 32 | u64::from(index),
-            Variable::Static(field) => field.index() as u64,
-            Variable::Named(name) => name.index() as u64,
-        };
-        if let Some(id) = self.recent_variables.get(variable, spread) {
-            return id;
-        }
-        let Self { tables, lives, .. } = self;
-        let id =
-            *self.variables.entry(variable).or_insert_with(|| match lives.free_variables.pop() {
-                Some(free) => {
-                    tables.variables[free] = variable;
-                    free
-                }
-                None => tables.variables.push(variable),
-            });
-        self.recent_variables.set(variable, spread, id);
-        id
+        let Self { tables, lives, variables, .. } = self;
+        variables.find(variable, || match lives.free_variables.pop() {
+            Some(free) => {
+                tables.variables[free] = variable;
+                free
+            }
+            None => tables.variables.push(variable),
+        })
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {

@@ -8,7 +8,6 @@ use rustc_hash::FxHashSet;
 use unsnarl_entity::SecondaryMap;
 
 use super::Translator;
-use crate::session::recent::Recent;
 use crate::{Event, ObjectId, Operation, Variable, VariableId};
 
 /// What is known about the lives of objects.
@@ -55,31 +54,22 @@ impl Translator {
                 self.lives.name(object);
             }
         }
-        let mut is_dead: SecondaryMap<ObjectId, bool> = SecondaryMap::new();
-        let Self { objects, lives, descriptions, .. } = self;
+        let Self { objects, variables, lives, descriptions, .. } = self;
+        let mut dead = Vec::new();
         objects.retain(|id, object| {
-            let lives_on = living.contains(id) || new.contains(id) || lives.named[*object];
+            let lives_on = living.contains(&id) || new.contains(&id) || lives.named[object];
             if !lives_on {
-                is_dead[*object] = true;
-                lives.free_objects.push(*object);
+                dead.push(object);
             }
             lives_on
         });
         descriptions
             .class_of
-            .retain(|id, _| living.contains(id) || new.contains(id) || objects.contains_key(id));
-        let Self { variables, lives, .. } = self;
-        variables.retain(|variable, id| {
-            let (Variable::Field(object, _) | Variable::Element(object, _)) = *variable else {
-                return true;
-            };
-            if is_dead[object] {
-                lives.free_variables.push(*id);
-                out.push(Event { thread, site, operation: Operation::Forget(*id) });
-            }
-            !is_dead[object]
+            .retain(|id, _| living.contains(id) || new.contains(id) || objects.get(*id).is_some());
+        variables.forget(&dead, |id| {
+            lives.free_variables.push(id);
+            out.push(Event { thread, site, operation: Operation::Forget(id) });
         });
-        self.recent_objects = Recent::new();
-        self.recent_variables = Recent::new();
+        lives.free_objects.append(&mut dead);
     }
 }

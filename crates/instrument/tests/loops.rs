@@ -1,0 +1,87 @@
+//! Which loops report their accesses to arrays when they are left.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use unsnarl_instrument::{Filters, Plan, SiteNumbers, Volatility, rewrite};
+
+/// Whether a method reports at the end of a loop, and whether it reports single elements.
+fn hooks(parameters: &str, body: &str, plan: &Plan) -> (bool, bool) {
+    let source = format!(
+        "class A {{ final int[] fixed = null; int[] other; volatile int v; int f; static void call() {{}} \
+         int m({parameters}) {{ {body} }} }}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("A.java");
+    std::fs::write(&file, source).unwrap();
+    unsnarl_testing::jdk().compile([file.as_path()], folder.path());
+    let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
+    let unknown = |_: &_| Volatility::Unknown;
+    let class = rewrite(&bytes, plan, &SiteNumbers::default(), &unknown, false).unwrap().unwrap();
+    let has = |name: &[u8]| class.bytes.windows(name.len()).any(|window| window == name);
+    (has(b"loopRead") || has(b"loopWrite"), has(b"arrayRead") || has(b"arrayWrite"))
+}
+
+fn loops(body: &str) -> (bool, bool) {
+    hooks("int[] a, int[] b, int[][] m, int n", body, &Plan::default())
+}
+
+const COALESCED: (bool, bool) = (true, false);
+const BOTH: (bool, bool) = (true, true);
+const SINGLE: (bool, bool) = (false, true);
+
+#[test]
+fn loops_that_count_report_when_they_are_left() {
+    for body in [
+        "for (int i = 0; i < n; i++) a[i] = b[i + 1]; return 0;",
+        "for (int i = n; i > 0; i -= 2) a[i - 1]++; return 0;",
+        "int i = 0; while (true) { if (a[i++] == n) return i; }",
+        "int i = 0; do { n += a[i]; i++; } while (i < b.length); return n;",
+        "for (int i = 0; i < n; i++) { if (i == 7) break; a[i] = Math.max(i, n); } return 0;",
+        "for (int i = 0; i < n; i++) fixed[i] = f; return 0;",
+        "try { for (int i = 0; i < n; i++) a[i] = 1; } finally { f = 1; } return 0;",
+        "synchronized (this) { for (int i = 0; i < n; i++) a[i] = 1; } return 0;",
+        "for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) a[i] = b[i]; return 0;",
+        "for (int each : a) n += each; return n;",
+    ] {
+        assert_eq!(loops(body), COALESCED, "{body}");
+    }
+}
+
+#[test]
+fn what_not_every_round_comes_to_is_reported_alone() {
+    for body in [
+        "for (int i = 0; i < n; i++) { a[i] = 1; if (i == n) b[i] = 1; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; if (i == n) continue; b[i] = 1; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = i == n ? b[i] : 0; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = m[n][i]; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = other[i]; } return 0;",
+        "for (int i = 0; i < n; i++) { int[] c = m[i]; c[i] = 1; a[i] = 2; } return 0;",
+    ] {
+        assert_eq!(loops(body), BOTH, "{body}");
+    }
+}
+
+#[test]
+fn other_loops_stay_as_they_are() {
+    for body in [
+        "for (int i = 0; i < n; i++) { a[i] = 1; call(); } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = v; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; synchronized (this) { f = 1; } } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; new Object(); } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; if (f == i) i++; } return 0;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; a = b; } return 0;",
+        "for (int i = 0; i < n; i = i * 2) a[i] = 1; return 0;",
+        "for (int i = 0; i < n; i++) try { a[i] = 1; } catch (Exception e) { f = 1; } return 0;",
+        "for (int i = 0; i < n; i += 5000) a[i] = 1; return 0;",
+    ] {
+        assert_eq!(loops(body), SINGLE, "{body}");
+    }
+}
+
+#[test]
+fn without_filters_every_access_is_reported() {
+    let mut plan = Plan::default();
+    plan.filters = Filters::NONE;
+    let body = "for (int i = 0; i < n; i++) a[i] = 1; return 0;";
+    assert_eq!(hooks("int[] a, int n", body, &plan), SINGLE);
+}
