@@ -39,6 +39,8 @@ type Told = (String, String, String);
 struct Expected {
     right: BTreeSet<Told>,
     wrong: BTreeSet<Told>,
+    /// What is right and not what the fixture is about: both twins have it.
+    also: BTreeSet<Told>,
 }
 
 fn expected(trace: &str) -> Expected {
@@ -46,9 +48,13 @@ fn expected(trace: &str) -> Expected {
     for line in trace.lines() {
         let Some((event, expectations)) = line.split_once("//~") else { continue };
         let location = event.trim().rsplit('|').next().unwrap();
-        let (set, expectations) = match expectations.trim().strip_prefix("known-false") {
-            Some(wrong) => (&mut expected.wrong, wrong),
-            None => (&mut expected.right, expectations),
+        let expectations = expectations.trim();
+        let (set, expectations) = if let Some(wrong) = expectations.strip_prefix("known-false") {
+            (&mut expected.wrong, wrong)
+        } else if let Some(also) = expectations.strip_prefix("also") {
+            (&mut expected.also, also)
+        } else {
+            (&mut expected.right, expectations)
         };
         for expectation in expectations.split_whitespace() {
             let (detector, what) = expectation.trim_end_matches(')').split_once('(').unwrap();
@@ -73,11 +79,14 @@ fn told(path: &Path) -> (i32, BTreeSet<Told>) {
     let json = report(&analyze(&[text(path), all[0], all[1], "--format", "json"]));
     for finding in json["findings"].as_array().unwrap() {
         let Some(locks) = finding["locks"].as_array() else { continue };
-        let detector = finding["detectors"][0].as_str().unwrap().strip_prefix("dynamic/").unwrap();
         let acquired = locks.iter().cycle().skip(1);
         for (access, lock) in finding["accesses"].as_array().unwrap().iter().zip(acquired) {
             let location = access["stack"][0]["location"].to_string();
-            told.insert((location, detector.to_owned(), lock.as_str().unwrap().to_owned()));
+            for detector in finding["detectors"].as_array().unwrap() {
+                let detector = detector.as_str().unwrap().strip_prefix("dynamic/").unwrap();
+                let lock = lock.as_str().unwrap().to_owned();
+                told.insert((location.clone(), detector.to_owned(), lock));
+            }
         }
     }
     (table.status, told)
@@ -90,9 +99,10 @@ fn what_detectors_tell_about_the_fixtures_is_on_the_lines() {
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let Expected { right, wrong } = expected(&std::fs::read_to_string(&path).unwrap());
+        let Expected { right, wrong, also } = expected(&std::fs::read_to_string(&path).unwrap());
         let (status, told) = told(&path);
-        let expected: BTreeSet<Told> = right.union(&wrong).cloned().collect();
+        let expected: BTreeSet<Told> =
+            [&right, &wrong, &also].into_iter().flatten().cloned().collect();
         assert_eq!(told, expected, "{name}");
         assert_eq!(status, i32::from(!expected.is_empty()), "{name}");
         match name.strip_suffix("-ok") {

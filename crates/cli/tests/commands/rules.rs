@@ -14,6 +14,11 @@ fn examples(page: &str) -> Vec<&str> {
 
 /// The rules that the first example of a page breaks, and those that the second breaks.
 fn found(page: &str, options: &[&str]) -> [Vec<String>; 2] {
+    found_by(page, options, &[])
+}
+
+/// The same with another command that runs `java`.
+fn found_by(page: &str, options: &[&str], runner: &[&str]) -> [Vec<String>; 2] {
     let [wrong, right] = examples(page)[..] else { panic!("the page has two examples") };
     [wrong, right].map(|source| {
         let name = source.split("\nclass ").nth(1).unwrap().split(' ').next().unwrap();
@@ -22,18 +27,9 @@ fn found(page: &str, options: &[&str]) -> [Vec<String>; 2] {
         for jdk in jdks() {
             let file = project.folder.path().join("report.json");
             let (classes, java) = (project.classes(), jdk.tool("java"));
-            let command = [
-                "--format",
-                "json",
-                "-o",
-                text(&file),
-                "--",
-                text(&java),
-                "-cp",
-                text(&classes),
-                name,
-            ];
-            let mut outcome = run("run", &[options, &command].concat());
+            let format = ["--format", "json", "-o", text(&file), "--"];
+            let command = [text(&java), "-cp", text(&classes), name];
+            let mut outcome = run("run", &[options, &format, runner, &command].concat());
             outcome.out = std::fs::read_to_string(&file).unwrap();
             let report: Value = report(&outcome);
             let findings = report["findings"].as_array().unwrap().iter();
@@ -64,4 +60,17 @@ fn what_no_lock_protects_is_told_by_detectors_of_locksets() {
         );
     }
     assert_eq!(found(page, &[]), [Vec::<String>::new(), Vec::new()]);
+}
+
+#[test]
+fn waiting_inside_another_lock_is_told() {
+    let page = include_str!("../../../../docs/rules/critical-wait.md");
+    assert_eq!(found(page, &[]), on_every_jdk("critical-wait"));
+}
+
+/// The first example hangs and is stopped.
+#[test]
+fn waiting_for_nobody_is_told() {
+    let page = include_str!("../../../../docs/rules/indefinite-wait.md");
+    assert_eq!(found_by(page, &[], &["timeout", "5"]), on_every_jdk("indefinite-wait"));
 }

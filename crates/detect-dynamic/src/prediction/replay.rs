@@ -40,10 +40,11 @@ impl<'w> Replay<'w> {
         }
     }
 
-    /// Whether an event comes next in its thread.
+    /// Whether an event comes next in its thread, which has begun.
     pub(crate) fn is_next(&self, position: u32) -> bool {
         let place = self.window.places[position as usize];
-        self.done[place.thread] + 1 == place.local
+        let [start, _] = self.window.needs[position as usize];
+        self.done[place.thread] + 1 == place.local && self.has_happened(start)
     }
 
     /// Whether an event comes next in its thread, and is an acquisition of a lock that another thread holds.
@@ -71,7 +72,7 @@ impl<'w> Replay<'w> {
         let finds = &self.window.finds[position as usize];
         if !self.is_next(position)
             || self.seen.of(event.operation) != *finds
-            || !self.has_happened(self.window.needs[position as usize])
+            || !self.has_happened(self.window.needs[position as usize][1])
         {
             return false;
         }
@@ -99,8 +100,8 @@ impl<'w> Replay<'w> {
         true
     }
 
-    fn has_happened(&self, needed: [Option<u32>; 2]) -> bool {
-        needed.into_iter().flatten().all(|position| {
+    fn has_happened(&self, needed: Option<u32>) -> bool {
+        needed.is_none_or(|position| {
             let place = self.window.places[position as usize];
             self.done[place.thread] >= place.local
         })

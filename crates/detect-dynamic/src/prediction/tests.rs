@@ -151,7 +151,11 @@ fn is_reordering(events: &[Event], order: &[usize]) -> Option<bool> {
 fn reorderings(events: &[Event], each: &mut impl FnMut(&[usize], &[Option<usize>], bool)) {
     fn next_of(events: &[Event], order: &[usize]) -> Vec<Option<usize>> {
         let next = |thread: usize| {
-            (0..events.len()).find(|it| events[*it].thread.index() == thread && !order.contains(it))
+            let starts =
+                |it: &usize| events[*it].operation == Operation::Fork(ThreadId::from_index(thread));
+            let next = (0..events.len())
+                .find(|it| events[*it].thread.index() == thread && !order.contains(it))?;
+            (0..next).filter(starts).all(|start| order.contains(&start)).then_some(next)
         };
         (0..THREADS).map(next).collect()
     }

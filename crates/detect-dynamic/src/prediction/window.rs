@@ -240,10 +240,14 @@ impl Window {
         self.threads.len()
     }
 
-    /// What must have happened before an event, without the critical sections.
+    /// What must have happened before an event can come next in its thread, without the critical sections.
     pub(super) fn before(&self, position: u32) -> Prefix {
         let Place { thread, local } = self.places[position as usize];
-        self.upto(thread, local - 1)
+        let mut before = self.upto(thread, local - 1);
+        if let [Some(start), _] = self.needs[position as usize] {
+            join(&mut before, &self.with(start));
+        }
+        before
     }
 
     /// An event and what must have happened before it, without the critical sections.
