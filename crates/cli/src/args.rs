@@ -113,6 +113,12 @@ pub(crate) struct RunArguments {
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
     pub(crate) detectors: DetectArguments,
+    #[command(flatten)]
+    pub(crate) joined: JoinArguments,
+    /// Say which of the findings in FILE, a JSON report of `unsnarl check`, the run shows, and which places it came to;
+    /// implies --no-filters and --contents
+    #[arg(long, value_name = "FILE", conflicts_with = "no_analysis")]
+    pub(crate) confirm: Vec<PathBuf>,
     /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) include: Vec<String>,
@@ -173,6 +179,8 @@ impl Default for RunArguments {
         Self {
             command: Vec::new(),
             detectors: DetectArguments::default(),
+            joined: JoinArguments::default(),
+            confirm: Vec::new(),
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
@@ -205,6 +213,14 @@ pub(crate) struct DetectArguments {
     pub(crate) all: bool,
 }
 
+/// What else is in a report.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct JoinArguments {
+    /// Join with the findings in FILE, a JSON report of `unsnarl check` or of any other command
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Vec<PathBuf>,
+}
+
 /// Whose exit status `unsnarl run` has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeOf {
@@ -226,6 +242,8 @@ pub(crate) struct AnalyzeArguments {
     pub(crate) traces: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) detectors: DetectArguments,
+    #[command(flatten)]
+    pub(crate) joined: JoinArguments,
     /// The least severity of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,

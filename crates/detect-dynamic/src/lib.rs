@@ -7,6 +7,7 @@ mod describe;
 mod detector;
 mod eraser;
 mod escape;
+mod executed;
 mod happens_before;
 mod lasts;
 mod lock_cycles;
@@ -31,3 +32,4 @@ pub use detector::{
 };
 pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;
+pub use executed::{Executed, Places};

@@ -1,0 +1,97 @@
+//! `unsnarl run --confirm`: what a run has to say about each finding of an earlier report.
+
+use std::collections::BTreeSet;
+
+use unsnarl_detect_dynamic::Places;
+use unsnarl_findings::{Effect, Evidence, Finding, Fingerprint, Frame, Heuristic, Reason};
+
+use crate::dynamic::Analyzed;
+use crate::joining;
+
+static OBSERVED: Heuristic =
+    Heuristic { name: "run-observed", effect: Effect::NONE, sentence: "it happened in this run" };
+static PREDICTED: Heuristic = Heuristic {
+    name: "run-predicted",
+    effect: Effect::NONE,
+    sentence: "this run shows that it can happen on another schedule",
+};
+static REACHED: Heuristic = Heuristic {
+    name: "run-reached",
+    effect: Effect::NONE,
+    sentence: "this run came to its places and did not show it",
+};
+static NEVER_REACHED: Heuristic = Heuristic {
+    name: "run-never-reached",
+    effect: Effect::NONE,
+    sentence: "this run did not come to all its places",
+};
+
+/// The verdicts with their names in the statistics, the strongest first.
+static VERDICTS: [(&Heuristic, &str); 4] = [
+    (&OBSERVED, "suspicions_observed"),
+    (&PREDICTED, "suspicions_predicted"),
+    (&REACHED, "suspicions_reached"),
+    (&NEVER_REACHED, "suspicions_never_reached"),
+];
+
+/// Joins what was found with suspicions, each of which has one verdict of this run among its reasons.
+pub(crate) fn confirm(analyzed: &mut Analyzed, mut suspicions: Vec<Finding>) {
+    for suspicion in &mut suspicions {
+        let is_verdict = |reason: &Reason| VERDICTS.iter().any(|(it, _)| it.name == reason.name);
+        suspicion.reasons.retain(|reason| !is_verdict(reason));
+    }
+    let own = analyzed.findings.len();
+    analyzed.add("suspicions", suspicions.len());
+    joining::join(analyzed, suspicions);
+    let (found, suspicions) = analyzed.findings.split_at_mut(own);
+    let places = analyzed.places.take().unwrap_or_default();
+    for suspicion in &mut *suspicions {
+        let verdict = verdict(suspicion, found, &places);
+        suspicion.reasons.push(verdict);
+    }
+    let [observed, predicted, reached, never] = VERDICTS.map(|(verdict, _)| {
+        let has_it = |it: &&Finding| it.reasons.iter().any(|it| it.name == verdict.name);
+        suspicions.iter().filter(has_it).count()
+    });
+    let all = suspicions.len();
+    analyzed.notes.push(format!(
+        "of {all} suspicions {observed} were observed, {predicted} predicted, {reached} reached \
+         without being confirmed, {never} never reached"
+    ));
+    for ((_, name), count) in VERDICTS.iter().zip([observed, predicted, reached, never]) {
+        analyzed.add(name, count);
+    }
+}
+
+fn verdict(suspicion: &Finding, found: &[Finding], places: &Places) -> Reason {
+    let fingerprint: Fingerprint = suspicion.fingerprint();
+    let same = found.iter().filter(|finding| finding.fingerprint() == fingerprint);
+    match same.flat_map(|finding| &finding.evidence).max() {
+        Some(Evidence::Observed) => return OBSERVED.holds(),
+        Some(Evidence::Predicted) => return PREDICTED.holds(),
+        Some(Evidence::Suspected) | None => {}
+    }
+    let mut threads = BTreeSet::new();
+    for place in decisive_places(suspicion) {
+        match places.threads_at(place) {
+            Some(there) => threads.extend(there),
+            None => return NEVER_REACHED.holds_because(format!("nothing was recorded at {place}")),
+        }
+    }
+    match threads.into_iter().collect::<Vec<_>>().as_slice() {
+        [] => NEVER_REACHED.holds_because("the finding names no place"),
+        [alone] => REACHED.holds_because(format!(
+            "{alone} alone came to its places, and the run did not show it"
+        )),
+        [one, other, ..] => REACHED.holds_because(format!(
+            "{one} and {other} came to its places, and the run did not show it"
+        )),
+    }
+}
+
+/// The places that together are the defect: the first two accesses, or all acquisitions of a cycle. Further accesses
+/// to a variable are there to be looked at.
+fn decisive_places(finding: &Finding) -> impl Iterator<Item = &Frame> {
+    let count = finding.subject.as_locks().len().max(2);
+    finding.accesses.iter().take(count).filter_map(|access| access.site())
+}
