@@ -210,5 +210,5 @@ fn a_report_that_cannot_be_read_is_named_before_the_program_runs() {
         }
     }
     let outcome = shop.run(&["--with", text(&bad)], &[]);
-    assert!(outcome.messages.contains(" at line 2 column "), "{}", outcome.messages);
+    assert!(outcome.messages.contains(" at line 3 column 1"), "{}", outcome.messages);
 }
