@@ -116,9 +116,9 @@ pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) joined: JoinArguments,
     /// Say which of the findings in FILE, a JSON report of `unsnarl check`, the run shows, and which places it came to;
-    /// implies --no-filters and --contents
-    #[arg(long, value_name = "FILE", conflicts_with = "no_analysis")]
-    pub(crate) confirm: Vec<PathBuf>,
+    /// without FILE, what a check of the program's class path finds. Implies --no-filters and --contents
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "no_analysis")]
+    pub(crate) confirm: Option<Option<PathBuf>>,
     /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) include: Vec<String>,
@@ -174,13 +174,20 @@ pub(crate) struct RunArguments {
 
 const DEFAULT_BUFFER: u32 = 512;
 
+impl RunArguments {
+    /// Whether what static analysis suspects is to be confirmed.
+    pub(crate) fn confirms(&self) -> bool {
+        self.confirm.is_some()
+    }
+}
+
 impl Default for RunArguments {
     fn default() -> Self {
         Self {
             command: Vec::new(),
             detectors: DetectArguments::default(),
             joined: JoinArguments::default(),
-            confirm: Vec::new(),
+            confirm: None,
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,

@@ -1,12 +1,20 @@
 //! `unsnarl run --confirm`: what a run has to say about each finding of an earlier report.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use unsnarl_detect_dynamic::Places;
 use unsnarl_findings::{Effect, Evidence, Finding, Fingerprint, Frame, Heuristic, Reason};
 
+use unsnarl_launch::{Launched, is_java};
+
+use crate::args::{CheckArguments, FailOn, ProgramArguments, ReportFormat, RunArguments};
+use crate::check;
 use crate::dynamic::Analyzed;
 use crate::joining;
+use crate::output::Output;
 
 static OBSERVED: Heuristic =
     Heuristic { name: "run-observed", effect: Effect::NONE, sentence: "it happened in this run" };
@@ -33,6 +41,49 @@ static VERDICTS: [(&Heuristic, &str); 4] = [
     (&REACHED, "suspicions_reached"),
     (&NEVER_REACHED, "suspicions_never_reached"),
 ];
+
+/// What is to be confirmed: the findings of a file, or those of a check of what will run.
+pub(crate) fn suspicions(
+    arguments: &RunArguments,
+    output: &Output,
+) -> anyhow::Result<Vec<Finding>> {
+    match &arguments.confirm {
+        None => Ok(Vec::new()),
+        Some(Some(file)) => joining::read(std::slice::from_ref(file)),
+        Some(None) => Ok(check::examine(&check_of(arguments)?, output)?.findings().to_vec()),
+    }
+}
+
+/// A check of the classes that a command runs.
+fn check_of(arguments: &RunArguments) -> anyhow::Result<CheckArguments> {
+    let program = &arguments.command[0];
+    let launched = Launched::by(&arguments.command[1..]);
+    if !is_java(program) || launched.class_path.is_empty() {
+        bail!("--confirm needs a FILE unless the command is a java with a class path or a jar");
+    }
+    let entries = launched.main_class.iter().map(|class| format!("{class}.main")).collect();
+    Ok(CheckArguments {
+        inputs: launched.class_path,
+        rules: Vec::new(),
+        fail_on: FailOn::Never,
+        arrays: false,
+        min_confidence: None,
+        format: ReportFormat::Text,
+        program: ProgramArguments {
+            jdk: home_of(program),
+            entries,
+            models: arguments.models.clone(),
+            ..Default::default()
+        },
+    })
+}
+
+/// The JDK of a `java` that is named by its path.
+fn home_of(java: &OsStr) -> Option<PathBuf> {
+    let has_folder = Path::new(java).parent().is_some_and(|folder| folder != Path::new(""));
+    let file = has_folder.then(|| Path::new(java).canonicalize().ok())??;
+    Some(file.parent()?.parent()?.to_owned())
+}
 
 /// Joins what was found with suspicions, each of which has one verdict of this run among its reasons.
 pub(crate) fn confirm(analyzed: &mut Analyzed, mut suspicions: Vec<Finding>) {

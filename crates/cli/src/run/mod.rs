@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use unsnarl_detect_dynamic::{EventKind, Filter};
-use unsnarl_findings::Report;
+use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::Agent;
 use unsnarl_report::json;
 use unsnarl_trace::session;
@@ -40,7 +40,8 @@ const OWN_ERROR: &str = "the analysis failed: this is an error of unsnarl itself
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let (report, ended) = watch_program(arguments, Streams::Inherited)?;
+    let suspicions = confirm::suspicions(arguments, output)?;
+    let (report, ended) = watch_program(arguments, Streams::Inherited, suspicions)?;
     write(&report, arguments, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
@@ -50,16 +51,16 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     })
 }
 
-/// Runs the program, and reports what was seen.
+/// Runs the program, and reports what was seen, of the suspicions as well.
 pub(crate) fn watch_program(
     arguments: &RunArguments,
     streams: Streams,
+    suspicions: Vec<Finding>,
 ) -> anyhow::Result<(Report, Ended)> {
     let started = Instant::now();
     // What is wrong with them is better said before the program runs.
     models(&arguments.models)?;
     let joined = joining::read(&arguments.joined.with)?;
-    let suspicions = joining::read(&arguments.confirm)?;
     let buffer = u64::from(arguments.buffer) << 20;
     let folder = match &arguments.record {
         Some(path) => RunFolder::recorded(path)?,
@@ -78,7 +79,7 @@ pub(crate) fn watch_program(
         bail!("{code}, and no JVM that it started could be watched");
     }
     let mut analyzed = watched.analyzed;
-    if !arguments.confirm.is_empty() {
+    if arguments.confirms() {
         confirm::confirm(&mut analyzed, suspicions);
     }
     joining::join(&mut analyzed, joined);
@@ -124,8 +125,7 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if arguments.stacks {
         events.push("methods");
     }
-    let confirms = !arguments.confirm.is_empty();
-    if arguments.contents || confirms {
+    if arguments.contents || arguments.confirms() {
         events.push("contents");
     }
     let needs: Vec<_> =
@@ -144,7 +144,7 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
         options.push(format!(",array-offset={first}"));
     }
     let filters = needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch));
-    if arguments.no_filters || confirms || !filters {
+    if arguments.no_filters || arguments.confirms() || !filters {
         options.push(",filters=");
     }
     for file in &arguments.models {
@@ -175,7 +175,7 @@ impl Watcher {
         let stop = Arc::new(AtomicBool::new(false));
         let analysis = Analysis {
             detect: arguments.detectors.clone(),
-            remembers_places: !arguments.confirm.is_empty(),
+            remembers_places: arguments.confirms(),
             stop: Arc::clone(&stop),
         };
         let only_record = arguments.no_analysis;

@@ -182,6 +182,19 @@ fn every_suspicion_is_observed_predicted_reached_or_never_reached() {
 }
 
 #[test]
+fn without_a_file_the_class_path_is_checked() {
+    for jdk in jdks() {
+        let shop = Shop::on(jdk);
+        let report = shop.report(&["--confirm"], &[]);
+        assert!(verdict(&report, "sold").starts_with("observed: "));
+        assert_eq!(report["stats"]["suspicions"], 5);
+    }
+    let outcome = run("run", &["--confirm", "--", "sh", "-c", "echo it runs"]);
+    assert_eq!((outcome.status, outcome.out.as_str()), (2, ""));
+    assert!(outcome.messages.contains("--confirm needs a FILE"), "{}", outcome.messages);
+}
+
+#[test]
 fn a_verdict_is_that_of_the_last_run() {
     let shop = Shop::on(jdk());
     let (checked, confirmed) = (shop.checked(), shop.project.folder.path().join("confirmed.json"));
