@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use unsnarl_detect_dynamic::Places;
-use unsnarl_findings::{Effect, Evidence, Finding, Fingerprint, Frame, Heuristic, Reason};
+use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule};
 
 use unsnarl_launch::{Launched, is_java};
 
@@ -115,9 +115,8 @@ pub(crate) fn confirm(analyzed: &mut Analyzed, mut suspicions: Vec<Finding>) {
 }
 
 fn verdict(suspicion: &Finding, found: &[Finding], places: &Places) -> Reason {
-    let fingerprint: Fingerprint = suspicion.fingerprint();
-    let same = found.iter().filter(|finding| finding.fingerprint() == fingerprint);
-    match same.flat_map(|finding| &finding.evidence).max() {
+    let shown = found.iter().filter(|finding| shows(finding, suspicion));
+    match shown.flat_map(|finding| &finding.evidence).max() {
         Some(Evidence::Observed) => return OBSERVED.holds(),
         Some(Evidence::Predicted) => return PREDICTED.holds(),
         Some(Evidence::Suspected) | None => {}
@@ -138,6 +137,20 @@ fn verdict(suspicion: &Finding, found: &[Finding], places: &Places) -> Reason {
             "{one} and {other} came to its places, and the run did not show it"
         )),
     }
+}
+
+/// Whether what a run found is the defect that is suspected. That is more than to be one finding with it: no run sees a
+/// publication, but the race that an unsafe one is; and elements of arrays have the methods in their name, of which a run
+/// may come to some only.
+fn shows(finding: &Finding, suspicion: &Finding) -> bool {
+    let Some(variable) = suspicion.subject.as_variable() else {
+        return finding.fingerprint() == suspicion.fingerprint();
+    };
+    let is_race = (finding.rule, suspicion.rule) == (Rule::DataRace, Rule::UnsafePublication);
+    (finding.rule == suspicion.rule || is_race)
+        && finding.subject.as_variable() == Some(variable)
+        && (!variable.is_elements()
+            || joining::sites(finding).is_subset(&joining::sites(suspicion)))
 }
 
 /// The places that together are the defect: the first two accesses, or all acquisitions of a cycle. Further accesses

@@ -46,6 +46,7 @@ fn holds_contents(finding: &Finding, seen: &Finding) -> bool {
         && sites(seen).is_subset(&sites(finding))
 }
 
-fn sites(finding: &Finding) -> BTreeSet<&Frame> {
+/// Where the accesses of a finding are.
+pub(crate) fn sites(finding: &Finding) -> BTreeSet<&Frame> {
     finding.accesses.iter().filter_map(|access| access.site()).collect()
 }
