@@ -14,6 +14,7 @@ use crate::ExitStatus;
 use crate::args::{AnalyzeArguments, TraceReportFormat};
 use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
+use crate::joining;
 use crate::output::Output;
 use crate::progress::Phases;
 
@@ -21,6 +22,7 @@ use crate::progress::Phases;
 pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let started = Instant::now();
     let mut phases = Phases::new(output.shows_progress());
+    let joined = joining::read(&arguments.joined.with)?;
     let mut all = Analyzed::default();
     let mut failures = Vec::new();
     let traces = dynamic::sessions(&arguments.traces);
@@ -36,6 +38,7 @@ pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::
     }
     let seconds = started.elapsed().as_secs_f64();
     output.detail(&format!("{:.0} events per second", all.count("events") as f64 / seconds));
+    joining::join(&mut all, joined);
     let report = all.report(failures, seconds);
     match arguments.format {
         TraceReportFormat::Text => write_text(&report, output)?,

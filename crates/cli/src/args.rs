@@ -113,6 +113,12 @@ pub(crate) struct RunArguments {
     pub(crate) command: Vec<OsString>,
     #[command(flatten)]
     pub(crate) detectors: DetectArguments,
+    #[command(flatten)]
+    pub(crate) joined: JoinArguments,
+    /// Say which of the findings in FILE, a JSON report of `unsnarl check`, the run shows, and which places it came to;
+    /// without FILE, what a check of the program's class path finds. Implies --no-filters and --contents
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "no_analysis")]
+    pub(crate) confirm: Option<Option<PathBuf>>,
     /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) include: Vec<String>,
@@ -168,11 +174,20 @@ pub(crate) struct RunArguments {
 
 const DEFAULT_BUFFER: u32 = 512;
 
+impl RunArguments {
+    /// Whether what static analysis suspects is to be confirmed.
+    pub(crate) fn confirms(&self) -> bool {
+        self.confirm.is_some()
+    }
+}
+
 impl Default for RunArguments {
     fn default() -> Self {
         Self {
             command: Vec::new(),
             detectors: DetectArguments::default(),
+            joined: JoinArguments::default(),
+            confirm: None,
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
@@ -205,6 +220,14 @@ pub(crate) struct DetectArguments {
     pub(crate) all: bool,
 }
 
+/// What else is in a report.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct JoinArguments {
+    /// Join with the findings in FILE, a JSON report of `unsnarl check` or of any other command
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: Vec<PathBuf>,
+}
+
 /// Whose exit status `unsnarl run` has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeOf {
@@ -226,6 +249,8 @@ pub(crate) struct AnalyzeArguments {
     pub(crate) traces: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) detectors: DetectArguments,
+    #[command(flatten)]
+    pub(crate) joined: JoinArguments,
     /// The least severity of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,

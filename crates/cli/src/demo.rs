@@ -85,7 +85,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
         check::write_text(&report, output)?;
-        let (watched, _) = run::watch_program(&example.run(folder, &jdk), Streams::None)?;
+        let (watched, _) =
+            run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new())?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
     }
     let out = output.result();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use unsnarl_detect_dynamic::on_all_in_parallel;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
+use unsnarl_detect_dynamic::{Executed, Places};
 use unsnarl_findings::{Finding, Report, Statistic, Tool};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
@@ -51,9 +52,11 @@ pub(crate) fn sessions(traces: &[PathBuf]) -> Vec<PathBuf> {
 /// What came out of the traces so far.
 #[derive(Default)]
 pub(crate) struct Analyzed {
-    findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     pub(crate) notes: Vec<String>,
     counts: BTreeMap<&'static str, u64>,
+    /// What was executed, if somebody wants to know.
+    pub(crate) places: Option<Places>,
 }
 
 impl Analyzed {
@@ -62,7 +65,12 @@ impl Analyzed {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    fn add(&mut self, name: &'static str, count: usize) {
+    /// Remembers which places the traces come to.
+    pub(crate) fn with_places() -> Self {
+        Self { places: Some(Places::default()), ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, name: &'static str, count: usize) {
         *self.counts.entry(name).or_default() += count as u64;
     }
 
@@ -86,6 +94,7 @@ impl Analyzed {
             });
         }
         let most = if detectors.len() > 1 { GATHERED } else { 1 };
+        let mut executed = self.places.is_some().then(Executed::default);
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());
         let mut events = 0;
         let outcome = loop {
@@ -99,6 +108,9 @@ impl Analyzed {
                 gathered.last().is_some_and(|it| matches!(it.operation, Operation::Forget(_)));
             if has_ended || forgets || gathered.len() >= most {
                 events += gathered.len();
+                if let Some(executed) = &mut executed {
+                    executed.on_all(&gathered);
+                }
                 let detecting = detectors.iter_mut().map(|(_, detector)| detector);
                 on_all_in_parallel(detecting, &gathered, source.tables());
                 for (entry, detector) in &mut detectors {
@@ -117,6 +129,7 @@ impl Analyzed {
         }
         self.add("events", events);
         self.add_tables(source.tables());
+        self.add_places(executed.map(|executed| executed.places(source.tables())));
         self.add_problems(name, source);
         for (entry, detector) in detectors {
             let checked = detector.finish(source.tables());
@@ -130,8 +143,15 @@ impl Analyzed {
     pub(crate) fn add_all(&mut self, other: Self) {
         self.findings.extend(other.findings);
         self.notes.extend(other.notes);
+        self.add_places(other.places);
         for (name, count) in other.counts {
             *self.counts.entry(name).or_default() += count;
+        }
+    }
+
+    fn add_places(&mut self, more: Option<Places>) {
+        if let Some(more) = more {
+            self.places.get_or_insert_default().extend(more);
         }
     }
 

@@ -9,6 +9,7 @@ mod describe;
 mod detector;
 mod eraser;
 mod escape;
+mod executed;
 mod happens_before;
 mod indefinite_wait;
 mod lasts;
@@ -34,3 +35,4 @@ pub use detector::{
 };
 pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;
+pub use executed::{Executed, Places};

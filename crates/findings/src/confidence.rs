@@ -100,6 +100,12 @@ impl Effect {
     pub fn signs(self) -> i32 {
         i32::from(self.0)
     }
+
+    /// Reads what [`fmt::Display`] wrote.
+    fn parse(text: &str) -> Option<Self> {
+        let strongest = Self::STRONGEST as i8;
+        (-strongest..=strongest).map(Self).find(|effect| effect.to_string() == text)
+    }
 }
 
 /// `++`, `-`, or `=` for no effect.
@@ -123,6 +129,17 @@ pub struct Reason {
     pub effect: Effect,
     /// What is the case.
     pub sentence: Cow<'static, str>,
+}
+
+impl Reason {
+    /// Reads what [`fmt::Display`] wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (effect, rest) = text.split_once(' ')?;
+        let (name, sentence) = rest.split_once(": ")?;
+        let effect = Effect::parse(effect)?;
+        Some(Self { name: name.to_owned().into(), effect, sentence: sentence.to_owned().into() })
+    }
 }
 
 /// `++ no-common-lock: the accesses hold no lock in common`.
@@ -221,5 +238,16 @@ mod tests {
         assert_eq!(RAISES.holds().to_string(), "++ raises: it is so");
         assert_eq!(LOWERS.holds_because("no").to_string(), "--- lowers: no");
         assert_eq!(Effect::NONE.to_string(), "=");
+    }
+
+    #[test]
+    fn a_reason_is_read_back() {
+        for reason in [RAISES.holds(), LOWERS.holds_because("it: was not so")] {
+            assert_eq!(Reason::parse(&reason.to_string()), Some(reason));
+        }
+        for bad in ["", "raises: it is so", "+-+ raises: it is so", "+++++ raises: so", "+ raises"]
+        {
+            assert_eq!(Reason::parse(bad), None, "{bad}");
+        }
     }
 }

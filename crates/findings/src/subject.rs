@@ -34,6 +34,17 @@ impl Subject {
         Self { variable: None, locks: Vec::new(), method: Some(method) }
     }
 
+    /// A finding about whatever is given; none if that is nothing.
+    #[must_use]
+    pub fn of_parts(
+        variable: Option<Variable>,
+        locks: Vec<Lock>,
+        method: Option<MethodReference>,
+    ) -> Option<Self> {
+        let is_something = variable.is_some() || !locks.is_empty() || method.is_some();
+        is_something.then_some(Self { variable, locks, method })
+    }
+
     /// The same subject, and `variable` in it.
     #[must_use]
     pub fn and_variable(mut self, variable: Variable) -> Self {
@@ -169,7 +180,20 @@ impl Lock {
         self.label = Some(label.into());
         self
     }
+
+    /// Reads what [`fmt::Display`] wrote. A lone name is that of a class: nothing that is done with a lock tells it from
+    /// a label.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        match text.strip_suffix(')').and_then(|text| text.split_once(" (")) {
+            Some((class, label)) => Self::of_class(class).labelled(label),
+            None if text == UNKNOWN_LOCK => Self { class: None, label: None },
+            None => Self::of_class(text),
+        }
+    }
 }
+
+const UNKNOWN_LOCK: &str = "unknown lock";
 
 /// `bank.Account (this)`.
 impl fmt::Display for Lock {
@@ -177,7 +201,7 @@ impl fmt::Display for Lock {
         match (&self.class, &self.label) {
             (Some(class), Some(label)) => write!(f, "{class} ({label})"),
             (Some(name), None) | (None, Some(name)) => f.write_str(name),
-            (None, None) => f.write_str("unknown lock"),
+            (None, None) => f.write_str(UNKNOWN_LOCK),
         }
     }
 }
@@ -198,5 +222,14 @@ mod tests {
 
         assert_eq!(Variable::elements("int[]").to_string(), "elements of int[]");
         assert_eq!(Variable::untyped("V3").to_string(), "V3");
+    }
+
+    #[test]
+    fn a_lock_is_read_back() {
+        let labelled = Lock::of_class("a.A").labelled("field lock (of b.B)");
+        for lock in [labelled, Lock::of_class("a.A"), Lock { class: None, label: None }] {
+            assert_eq!(Lock::parse(&lock.to_string()), lock);
+        }
+        assert_eq!(Lock::parse("L2").to_string(), Lock::named("L2").to_string());
     }
 }

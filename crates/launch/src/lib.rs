@@ -33,6 +33,9 @@ const WITH_VALUE: [&str; 14] = [
     "--source",
 ];
 
+/// Those of them that name the class path.
+const CLASS_PATH: [&str; 3] = ["-cp", "-classpath", "--class-path"];
+
 /// Options behind which what is run is named, and after which all arguments are the program's.
 const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 
@@ -96,6 +99,46 @@ impl Agent {
     }
 }
 
+/// What a `java` runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launched {
+    /// The class path, or the jar of `-jar`; empty if the arguments name none.
+    pub class_path: Vec<PathBuf>,
+    /// The class whose `main` is called, with dots, if the arguments name it.
+    pub main_class: Option<String>,
+}
+
+impl Launched {
+    /// What `java` runs with these arguments.
+    #[must_use]
+    pub fn by(arguments: &[OsString]) -> Self {
+        let (options, program) = arguments.split_at(options(arguments));
+        match program {
+            [option, jar, ..] if option == "-jar" => {
+                Self { class_path: vec![jar.into()], main_class: None }
+            }
+            [option, ..] if option == "-m" || option == "--module" => Self::default(),
+            [class, ..] => Self {
+                class_path: class_path(options),
+                main_class: Some(class.to_string_lossy().replace('/', ".")),
+            },
+            [] => Self { class_path: class_path(options), main_class: None },
+        }
+    }
+}
+
+/// The last class path among options.
+fn class_path(options: &[OsString]) -> Vec<PathBuf> {
+    let is_option = |option: &OsString| CLASS_PATH.iter().any(|name| option == name);
+    let behind = options.windows(2).rev().find(|pair| is_option(&pair[0])).map(|pair| &*pair[1]);
+    let inside = || {
+        let mut values =
+            options.iter().rev().filter_map(|it| it.to_str()?.strip_prefix("--class-path="));
+        values.next().map(OsStr::new)
+    };
+    behind.or_else(inside).map(|value| std::env::split_paths(value).collect()).unwrap_or_default()
+}
+
 /// How many arguments are options of the JVM.
 fn options(arguments: &[OsString]) -> usize {
     let mut index = 0;
@@ -154,6 +197,26 @@ mod tests {
         assert_eq!(agent.tool_options(existing), "-Da=b -agentpath:/lib/agent.so=run=/r");
         let spaced = Agent { library: "/a b.so".into(), ..agent };
         assert_eq!(spaced.tool_options(None), "\"-agentpath:/a b.so=run=/r\"");
+    }
+
+    #[test]
+    fn what_is_run_is_known() {
+        for (line, class_path, main) in [
+            ("-cp a:b.jar -ea app.Main -cp x", "a:b.jar", Some("app.Main")),
+            ("-classpath a --class-path b app/Main", "b", Some("app.Main")),
+            ("--class-path=a Main", "a", Some("Main")),
+            ("-cp x -jar app.jar", "app.jar", None),
+            ("-m mod/Main", "", None),
+            ("Main", "", Some("Main")),
+            ("-version", "", None),
+        ] {
+            let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let launched = Launched::by(&arguments);
+            let expected: Vec<PathBuf> =
+                class_path.split(':').filter(|it| !it.is_empty()).map(PathBuf::from).collect();
+            assert_eq!(launched.class_path, expected, "{line}");
+            assert_eq!(launched.main_class.as_deref(), main, "{line}");
+        }
     }
 
     #[test]

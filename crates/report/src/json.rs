@@ -5,6 +5,8 @@
 //! output against it. Keys that apply to every finding, access or frame are always there and `null`
 //! when unknown; `variable`, `locks` and `method` are there when the finding is about one.
 
+mod read;
+
 use std::collections::BTreeMap;
 use std::io;
 
@@ -12,6 +14,8 @@ use serde::Serialize;
 use unsnarl_findings::{
     Access, Finding, Frame, MethodReference, Report, SCHEMA, Statistic, Tool, Variable,
 };
+
+pub use read::read;
 
 /// Writes the report as indented JSON with a line feed at the end.
 ///

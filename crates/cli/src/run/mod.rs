@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use unsnarl_detect_dynamic::{EventKind, Filter};
-use unsnarl_findings::Report;
+use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::Agent;
 use unsnarl_report::json;
 use unsnarl_trace::session;
@@ -22,7 +22,9 @@ use unsnarl_trace::session;
 use crate::ExitStatus;
 use crate::args::{DetectArguments, ExitCodeOf, ReportFormat, RunArguments};
 use crate::check::write_text;
+use crate::confirm;
 use crate::dynamic::{self, Analyzed};
+use crate::joining;
 use crate::output::Output;
 use crate::session::models;
 
@@ -38,7 +40,8 @@ const OWN_ERROR: &str = "the analysis failed: this is an error of unsnarl itself
 
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let (report, ended) = watch_program(arguments, Streams::Inherited)?;
+    let suspicions = confirm::suspicions(arguments, output)?;
+    let (report, ended) = watch_program(arguments, Streams::Inherited, suspicions)?;
     write(&report, arguments, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
@@ -48,14 +51,16 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     })
 }
 
-/// Runs the program, and reports what was seen.
+/// Runs the program, and reports what was seen, of the suspicions as well.
 pub(crate) fn watch_program(
     arguments: &RunArguments,
     streams: Streams,
+    suspicions: Vec<Finding>,
 ) -> anyhow::Result<(Report, Ended)> {
     let started = Instant::now();
     // What is wrong with them is better said before the program runs.
     models(&arguments.models)?;
+    let joined = joining::read(&arguments.joined.with)?;
     let buffer = u64::from(arguments.buffer) << 20;
     let folder = match &arguments.record {
         Some(path) => RunFolder::recorded(path)?,
@@ -63,7 +68,7 @@ pub(crate) fn watch_program(
     };
     let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
     let program = Program::start(&arguments.command, &agent, streams)?;
-    let watcher = Watcher::start(folder, &arguments.detectors, arguments.no_analysis);
+    let watcher = Watcher::start(folder, arguments);
     let ended = program.wait();
     let watched = watcher.finish();
     let ended = ended?;
@@ -74,6 +79,10 @@ pub(crate) fn watch_program(
         bail!("{code}, and no JVM that it started could be watched");
     }
     let mut analyzed = watched.analyzed;
+    if arguments.confirms() {
+        confirm::confirm(&mut analyzed, suspicions);
+    }
+    joining::join(&mut analyzed, joined);
     analyzed.notes.push(ended.text(program));
     if let Some(count) = arguments.array_cutoff {
         let first = u64::from(arguments.array_offset.unwrap_or(0));
@@ -116,7 +125,7 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if arguments.stacks {
         events.push("methods");
     }
-    if arguments.contents {
+    if arguments.contents || arguments.confirms() {
         events.push("contents");
     }
     let needs: Vec<_> =
@@ -134,7 +143,8 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    if arguments.no_filters || !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
+    let filters = needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch));
+    if arguments.no_filters || arguments.confirms() || !filters {
         options.push(",filters=");
     }
     for file in &arguments.models {
@@ -161,10 +171,15 @@ struct Watched {
 }
 
 impl Watcher {
-    fn start(folder: RunFolder, detect: &DetectArguments, only_record: bool) -> Self {
+    fn start(folder: RunFolder, arguments: &RunArguments) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (detect, stopped) = (detect.clone(), Arc::clone(&stop));
-        let thread = thread::spawn(move || watch(&folder, &detect, only_record, &stopped));
+        let analysis = Analysis {
+            detect: arguments.detectors.clone(),
+            remembers_places: arguments.confirms(),
+            stop: Arc::clone(&stop),
+        };
+        let only_record = arguments.no_analysis;
+        let thread = thread::spawn(move || watch(&folder, &analysis, only_record));
         Self { thread, stop }
     }
 
@@ -177,25 +192,20 @@ impl Watcher {
     }
 }
 
-fn watch(
-    folder: &RunFolder,
-    detect: &DetectArguments,
-    only_record: bool,
-    stop: &Arc<AtomicBool>,
-) -> Watched {
+fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched {
     let mut known: Vec<PathBuf> = Vec::new();
     let mut analyses = Vec::new();
     loop {
         // Asked before the last look: what the program started until its end is seen.
-        let is_last = stop.load(Ordering::Relaxed);
+        let is_last = analysis.stop.load(Ordering::Relaxed);
         for path in folder.sessions() {
             if known.contains(&path) {
                 continue;
             }
             known.push(path.clone());
             if !only_record {
-                let (detect, stop) = (detect.clone(), Arc::clone(stop));
-                analyses.push(thread::spawn(move || analyze(&path, &detect, stop)));
+                let analysis = analysis.clone();
+                analyses.push(thread::spawn(move || analysis.of(&path)));
             }
         }
         if is_last {
@@ -214,15 +224,23 @@ fn watch(
     watched
 }
 
-fn analyze(
-    path: &Path,
-    detect: &DetectArguments,
+/// How a session is analysed.
+#[derive(Clone)]
+struct Analysis {
+    detect: DetectArguments,
+    remembers_places: bool,
+    /// Set when the program has ended.
     stop: Arc<AtomicBool>,
-) -> anyhow::Result<Analyzed> {
-    let mut source = session::follow(path, stop)?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut analyzed = Analyzed::default();
-    let detectors = dynamic::detectors(detect);
-    analyzed.add_trace(&name, &mut source, detectors, |_, _, _| Ok(()))??;
-    Ok(analyzed)
+}
+
+impl Analysis {
+    fn of(self, path: &Path) -> anyhow::Result<Analyzed> {
+        let mut source = session::follow(path, self.stop)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut analyzed =
+            if self.remembers_places { Analyzed::with_places() } else { Analyzed::default() };
+        let detectors = dynamic::detectors(&self.detect);
+        analyzed.add_trace(&name, &mut source, detectors, |_, _, _| Ok(()))??;
+        Ok(analyzed)
+    }
 }

@@ -5,6 +5,7 @@
 mod analyze;
 mod check;
 mod inspect;
+mod joining;
 mod pages;
 mod rules;
 mod run;

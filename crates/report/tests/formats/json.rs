@@ -91,3 +91,51 @@ fn the_bytes_are_stable() {
     json::write(&sample::full(), &mut bytes).expect("a vector takes every write");
     insta::assert_snapshot!(String::from_utf8(bytes).expect("JSON is UTF-8"));
 }
+
+#[test]
+fn what_was_written_is_read_back() {
+    for report in [sample::empty(), sample::full()] {
+        let mut bytes = Vec::new();
+        json::write(&report, &mut bytes).expect("a vector takes every write");
+        let read = json::read(&bytes).expect("it was just written");
+        let mut again = Vec::new();
+        json::write(&read, &mut again).expect("a vector takes every write");
+        assert_eq!(String::from_utf8(again), String::from_utf8(bytes));
+    }
+}
+
+#[test]
+fn what_cannot_be_understood_is_told_with_its_place() {
+    let read = |text: &str| json::read(text.as_bytes()).expect_err("it is wrong").to_string();
+    assert_eq!(read("{\n  \"schema\": "), "EOF while parsing a value at line 2 column 12");
+    assert_eq!(
+        read("[]"),
+        "invalid length 0, expected struct ReadReport with 5 elements at line 1 column 2"
+    );
+    let mut bytes = Vec::new();
+    json::write(&sample::full(), &mut bytes).expect("a vector takes every write");
+    let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+    for (from, to, words) in [
+        ("findings/1", "findings/2", "expected the schema unsnarl.findings/1"),
+        ("\"data-race\"", "\"data-rice\"", "there is no rule 'data-rice'"),
+        ("\"error\"", "\"bad\"", "there is no severity 'bad'"),
+        ("\"observed\"", "\"dreamt\"", "there is no evidence 'dreamt'"),
+        ("\"acquire\"", "\"eat\"", "there is no access 'eat'"),
+        ("++ no-common", "?? no-common", "is no reason"),
+        ("\"balance\"", "\"owner\"", "the fingerprint is 7bb2926eb86b4e96, but should be"),
+        ("\"location\": 17", "\"place\": 17", "a frame has either a location"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = read(&text.replace(from, to));
+        assert!(error.contains(words) && error.contains(" at line "), "{error}");
+    }
+}
+
+/// A later version may say more.
+#[test]
+fn keys_that_are_not_known_are_passed_over() {
+    let mut document = written(&sample::full());
+    document["findings"][0]["mood"] = "gloomy".into();
+    let bytes = serde_json::to_vec(&document).expect("it is JSON");
+    assert!(json::read(&bytes).is_ok());
+}

@@ -1,0 +1,52 @@
+//! Findings of earlier invocations, joined with those of this one: what has the same fingerprint becomes one finding
+//! when the report is made.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use unsnarl_findings::{Finding, Frame, Subject};
+use unsnarl_report::json;
+
+use crate::dynamic::Analyzed;
+
+/// What a run calls the inside of a library's object, whose class is all that it knows of it.
+const CONTENTS: &str = "contents";
+
+/// The findings of JSON reports.
+pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for file in files {
+        let name = file.display();
+        let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
+        let report = json::read(&bytes).with_context(|| format!("{name} is no report"))?;
+        findings.extend(report.findings().iter().cloned());
+    }
+    Ok(findings)
+}
+
+/// Takes findings into a report.
+pub(crate) fn join(analyzed: &mut Analyzed, findings: Vec<Finding>) {
+    for own in &mut analyzed.findings {
+        if let Some(held) = findings.iter().find(|held| holds_contents(held, own)) {
+            own.subject = held.subject.clone();
+        }
+    }
+    analyzed.findings.extend(findings);
+}
+
+/// Whether what a run saw inside of a library's object is at the places where a finding says that the object, which it
+/// knows by the field that holds it, is used.
+fn holds_contents(finding: &Finding, seen: &Finding) -> bool {
+    let is_contents = seen.subject.as_variable().is_some_and(|it| it.field == CONTENTS);
+    let is_field = |subject: &Subject| subject.as_variable().is_some_and(|it| !it.is_elements());
+    is_contents
+        && finding.rule == seen.rule
+        && is_field(&finding.subject)
+        && sites(seen).is_subset(&sites(finding))
+}
+
+/// Where the accesses of a finding are.
+pub(crate) fn sites(finding: &Finding) -> BTreeSet<&Frame> {
+    finding.accesses.iter().filter_map(|access| access.site()).collect()
+}
