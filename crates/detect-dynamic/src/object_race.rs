@@ -63,7 +63,7 @@ const TELLING: Telling = Telling {
     rule: Rule::ObjectRace,
     evidence: Evidence::Predicted,
     detector: "dynamic/object-race",
-    verdict: "and no lock is held at all accesses since its first owner handed it on",
+    verdict: "and no lock is held at all accesses since the hand-off by the first owner",
 };
 
 #[derive(Default)]
@@ -224,7 +224,12 @@ impl State {
 
 impl HandedOn {
     /// The accesses that one of this kind belongs to.
-    fn uses(&mut self, variable: VariableId, kind: Kind, protections: &mut Protections) -> &mut Uses {
+    fn uses(
+        &mut self,
+        variable: VariableId,
+        kind: Kind,
+        protections: &mut Protections,
+    ) -> &mut Uses {
         if kind == Kind::Write {
             if let Some(Part::Read(reads)) = self.parts.insert(variable, Part::Written) {
                 self.uses.add_all(&reads, protections);
@@ -263,7 +268,8 @@ impl Uses {
 
     fn add_all(&mut self, others: &Self, protections: &mut Protections) {
         self.by = self.by.and(others.by);
-        self.locks = others.locks.map(|locks| protections.refined(self.locks, locks)).or(self.locks);
+        self.locks =
+            others.locks.map(|locks| protections.refined(self.locks, locks)).or(self.locks);
         self.witnesses.add_all(&others.witnesses);
     }
 
