@@ -21,6 +21,7 @@ use crate::session::{self, Session};
 const PAGES: &[(Rule, &str)] = &[
     (Rule::DataRace, include_str!("../../../docs/rules/data-race.md")),
     (Rule::LocksetRace, include_str!("../../../docs/rules/lockset-race.md")),
+    (Rule::ObjectRace, include_str!("../../../docs/rules/object-race.md")),
     (Rule::LockOrderCycle, include_str!("../../../docs/rules/lock-order-cycle.md")),
     (Rule::CriticalWait, include_str!("../../../docs/rules/critical-wait.md")),
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),

@@ -5,7 +5,8 @@ use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
 use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
-use crate::{multilockset, sync_preserving, sync_preserving_deadlock, two_lockset, wcp};
+use crate::{multilockset, object_race, sync_preserving, sync_preserving_deadlock};
+use crate::{two_lockset, wcp};
 
 /// A detector that looks at one trace.
 pub trait Detector: Send {
@@ -103,7 +104,7 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 11] = [
+pub static DETECTORS: [DetectorEntry; 12] = [
     happens_before::ENTRY,
     lock_order::ENTRY,
     deadlock::ENTRY,
@@ -112,6 +113,7 @@ pub static DETECTORS: [DetectorEntry; 11] = [
     eraser::ENTRY,
     two_lockset::ENTRY,
     multilockset::ENTRY,
+    object_race::ENTRY,
     sync_preserving::ENTRY,
     sync_preserving_deadlock::ENTRY,
     wcp::ENTRY,

@@ -17,6 +17,7 @@ mod lock_cycles;
 mod lock_order;
 mod locksets;
 mod multilockset;
+mod object_race;
 mod periods;
 mod predicted;
 mod prediction;

@@ -25,6 +25,12 @@ impl Witnesses {
         of_kind[0] = Some(seen);
     }
 
+    /// Takes in what others have.
+    pub(crate) fn add_all(&mut self, others: &Self) {
+        let others = others.reads.iter().rev().chain(others.writes.iter().rev());
+        others.flatten().for_each(|&seen| self.add(seen));
+    }
+
     /// The access of another thread that shows best what is wrong with this one: one that conflicts with it, and
     /// shares no lock with it.
     pub(crate) fn against(

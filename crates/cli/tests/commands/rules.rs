@@ -63,6 +63,12 @@ fn what_no_lock_protects_is_told_by_detectors_of_locksets() {
 }
 
 #[test]
+fn what_no_lock_protects_as_a_whole_is_told() {
+    let page = include_str!("../../../../docs/rules/object-race.md");
+    assert_eq!(found(page, &["--detect", "object-race"]), on_every_jdk("object-race"));
+}
+
+#[test]
 fn waiting_inside_another_lock_is_told() {
     let page = include_str!("../../../../docs/rules/critical-wait.md");
     assert_eq!(found(page, &[]), on_every_jdk("critical-wait"));

@@ -1,0 +1,215 @@
+//! Races on objects against their definition, computed from the whole past of an object at every event.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use unsnarl_detect_dynamic::Options;
+use unsnarl_entity::{EntityId, PrimaryMap};
+use unsnarl_trace::{
+    Event, Field, LockId, Object, ObjectId, Operation, SiteId, Tables, ThreadId, Variable,
+    VariableId,
+};
+
+use support::{Holding, run, variable_of, well_formed_trace};
+
+const LEFT: usize = 0;
+const RIGHT: usize = 1;
+const ELEMENT: usize = 3;
+
+/// Two fields of an object, a static field, and two elements of an array.
+fn tables() -> Tables {
+    let mut tables = support::tables();
+    let class = tables.names.intern(b"Pair");
+    let [pair, array] = [1, 2].map(|number| tables.objects.push(Object { class, number }));
+    let fields = ["left", "right", "count"].map(|name| {
+        let name = tables.names.intern(name.as_bytes());
+        tables.fields.push(Field { class, name })
+    });
+    tables.variables = PrimaryMap::new();
+    tables.variables.push(Variable::Field(pair, fields[0]));
+    tables.variables.push(Variable::Field(pair, fields[1]));
+    tables.variables.push(Variable::Static(fields[2]));
+    tables.variables.push(Variable::Element(array, 0));
+    tables.variables.push(Variable::Element(array, 1));
+    tables
+}
+
+/// The variables of the object that a variable belongs to.
+fn siblings(variable: VariableId) -> Vec<VariableId> {
+    let siblings = match variable.index() {
+        LEFT | RIGHT => LEFT..=RIGHT,
+        index => index..=index,
+    };
+    siblings.map(VariableId::from_index).collect()
+}
+
+/// The same trace, in which the object is made where a thread notifies, and an object dies where something is sent.
+fn with_lives(trace: &[(Event, Vec<Holding>)]) -> Vec<(Event, Vec<Holding>)> {
+    let mut lives = Vec::new();
+    for (event, held) in trace {
+        let operations = match event.operation {
+            Operation::Notify(_) => vec![Operation::Allocate(ObjectId::from_index(0))],
+            Operation::Send(channel) => {
+                let dead = siblings(VariableId::from_index(channel.index()));
+                dead.into_iter().map(Operation::Forget).collect()
+            }
+            other => vec![other],
+        };
+        let event = |operation| (Event { operation, ..*event }, held.clone());
+        lives.extend(operations.into_iter().map(event));
+    }
+    lives
+}
+
+/// Whether the definition says that an object was accessed wrongly, by all that happened to it.
+fn is_race(life: &[&(Event, Vec<Holding>)]) -> bool {
+    let is_access = |event: &Event| variable_of(event).is_some();
+    let first = life.iter().position(|(event, _)| is_access(event)).unwrap();
+    let owner = life[first.saturating_sub(1)].0.thread;
+    let accesses = life.iter().filter(|(event, _)| is_access(event));
+    let handed_on: Vec<_> = accesses.skip_while(|(event, _)| event.thread == owner).collect();
+    let written: BTreeSet<VariableId> = handed_on
+        .iter()
+        .filter_map(|(event, _)| variable_of(event).filter(|access| access.1))
+        .map(|(variable, _)| variable)
+        .collect();
+    let mut threads = BTreeSet::new();
+    let mut locksets: Vec<BTreeSet<LockId>> = Vec::new();
+    for (event, held) in handed_on {
+        let (variable, is_write) = variable_of(event).unwrap();
+        if written.contains(&variable) {
+            threads.insert(event.thread);
+            let protecting = held.iter().filter(|held| !(is_write && held.1));
+            locksets.push(protecting.map(|held| held.0).collect());
+        }
+    }
+    let common = locksets.into_iter().reduce(|one, other| &one & &other);
+    threads.len() > 1 && common.unwrap().is_empty()
+}
+
+/// The positions that are told: of every life of an object the first that makes it a race.
+fn expected(trace: &[(Event, Vec<Holding>)]) -> Vec<usize> {
+    let mut told = Vec::new();
+    for variables in [siblings(VariableId::from_index(LEFT)), siblings(VariableId::from_index(2))] {
+        let mut life = Vec::new();
+        let mut is_told = false;
+        for step in trace {
+            match step.0.operation {
+                Operation::Forget(variable) if variables.contains(&variable) => {
+                    life.clear();
+                    is_told = false;
+                }
+                Operation::Allocate(_) if variables.len() > 1 => life.push(step),
+                Operation::Read(variable) | Operation::Write(variable)
+                    if variables.contains(&variable) =>
+                {
+                    life.push(step);
+                    if !is_told && is_race(&life) {
+                        is_told = true;
+                        told.push(step.0.site.index());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    told.sort_unstable();
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 5000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn an_object_is_told_exactly_where_its_definition_says_so(trace in well_formed_trace()) {
+        let trace = with_lives(&trace);
+        let events: Vec<Event> = trace.iter().map(|(event, _)| *event).collect();
+        let (racing, checked) = run("object-race", Options::default(), &events, &tables());
+        let told: Vec<usize> = racing.iter().map(|event| event.site.index()).collect();
+        prop_assert_eq!(&told, &expected(&trace));
+        prop_assert!(checked.findings.len() <= told.len());
+        for finding in &checked.findings {
+            prop_assert_ne!(&finding.accesses[0].thread, &finding.accesses[1].thread);
+        }
+    }
+}
+
+fn events(steps: &[(usize, Operation)]) -> Vec<Event> {
+    let event = |(position, &(thread, operation))| Event {
+        thread: ThreadId::from_index(thread),
+        site: SiteId::from_index(position),
+        operation,
+    };
+    steps.iter().enumerate().map(event).collect()
+}
+
+fn read(variable: usize) -> Operation {
+    Operation::Read(VariableId::from_index(variable))
+}
+
+fn write(variable: usize) -> Operation {
+    Operation::Write(VariableId::from_index(variable))
+}
+
+fn messages(steps: &[(usize, Operation)], all: bool) -> Vec<String> {
+    let (_, checked) = run("object-race", Options { all }, &events(steps), &tables());
+    checked.findings.into_iter().map(|finding| finding.message).collect()
+}
+
+/// No variable is accessed by two threads since the hand-off: it is the object that has no lock.
+#[test]
+fn the_fields_of_an_object_share_their_locks() {
+    let steps = [(0, write(LEFT)), (0, write(RIGHT)), (1, write(LEFT)), (2, write(RIGHT))];
+    let message = "the object or class of Pair.right is written by T1 at location 2 and written by T2 at \
+                   location 3, and no lock is held at all accesses since the hand-off by the first owner";
+    assert_eq!(messages(&steps, false), [message]);
+}
+
+#[test]
+fn the_elements_of_an_array_share_their_locks() {
+    let steps = [(0, write(ELEMENT)), (1, write(ELEMENT)), (2, write(ELEMENT + 1))];
+    let message = "elements of Pair are written by T1 at location 1 and written by T2 at location 2, and no \
+                   lock is held at all accesses since the hand-off by the first owner";
+    assert_eq!(messages(&steps, false), [message]);
+}
+
+/// As the lock in a final field, which is read before it is held.
+#[test]
+fn what_is_only_read_needs_no_lock() {
+    let lock = LockId::from_index(0);
+    let locked = |thread, access| {
+        [(thread, read(LEFT)), (thread, Operation::Acquire(lock)), (thread, access)]
+            .into_iter()
+            .chain([(thread, Operation::Release(lock))])
+    };
+    let right = locked(1, write(RIGHT)).chain(locked(2, write(RIGHT)));
+    let right: Vec<_> = [(0, write(LEFT))].into_iter().chain(right).collect();
+    assert_eq!(messages(&right, false), [""; 0]);
+    let wrong: Vec<_> = right.into_iter().chain(locked(1, write(LEFT))).collect();
+    let message = "the object or class of Pair.left is read by T2 at location 5 and written by T1 at location \
+                   11, and no lock is held at all accesses since the hand-off by the first owner";
+    assert_eq!(messages(&wrong, false), [message]);
+}
+
+/// Who makes an object owns it, also if another thread accesses it first.
+#[test]
+fn the_maker_is_the_first_owner() {
+    let used = [(1, write(LEFT)), (2, write(LEFT))];
+    assert_eq!(messages(&used, false), [""; 0]);
+    let made = [&[(0, Operation::Allocate(ObjectId::from_index(0)))], &used[..]].concat();
+    assert_eq!(messages(&made, false).len(), 1);
+}
+
+#[test]
+fn a_told_object_is_looked_at_further_on_request() {
+    let steps = [(0, write(LEFT)), (1, write(LEFT)), (2, write(LEFT)), (2, write(LEFT))];
+    assert_eq!((messages(&steps, false).len(), messages(&steps, true).len()), (1, 2));
+}
