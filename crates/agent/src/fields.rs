@@ -158,7 +158,7 @@ impl Fields {
             let numbered = *when_rewritten == Volatility::Volatile;
             return match found {
                 _ if numbered => RESOLVED | NUMBERED,
-                Found::Field(_, found) => plain(found, plan),
+                Found::Field(_, found) => plain(field, found, plan),
                 _ => RESOLVED,
             };
         }
@@ -167,7 +167,7 @@ impl Fields {
                 _,
                 Field { volatility: Volatility::Unknown | Volatility::Volatile, .. },
             ) => RESOLVED | NUMBERED,
-            Found::Field(_, found) => plain(found, plan),
+            Found::Field(_, found) => plain(field, found, plan),
             Found::Nowhere => RESOLVED,
             Found::Unknown => 0,
         }
@@ -192,9 +192,9 @@ impl Fields {
     }
 }
 
-fn plain(field: Field, plan: &Plan) -> u64 {
-    let skipped =
-        !plan.events.fields || field.volatility == Volatility::Final && plan.filters.escape;
+fn plain(name: &FieldName, field: Field, plan: &Plan) -> u64 {
+    let is_watched = plan.events.fields && plan.watches_field(&name.name);
+    let skipped = !is_watched || field.volatility == Volatility::Final && plan.filters.escape;
     match field.group {
         _ if skipped => RESOLVED | SKIPPED,
         Some((group, place)) if plan.filters.epoch => {

@@ -34,7 +34,7 @@ pub(crate) enum Place {
 pub(crate) enum OptionsError {
     #[error(
         "the option `{0}` is not one of session=DIR, run=DIR, limit=BYTES, models=FILE, include=PATTERNS, \
-         exclude=PATTERNS, events=KINDS, filters=FILTERS, array-cutoff=N, array-offset=N and sweep=N"
+         exclude=PATTERNS, events=KINDS, filters=FILTERS, array-cutoff=N, array-offset=N, plan=FILE and sweep=N"
     )]
     Unknown(String),
     #[error(
@@ -43,6 +43,8 @@ pub(crate) enum OptionsError {
     Kind(String),
     #[error("the filter `{0}` is not one of epoch and escape")]
     Filter(String),
+    #[error("the plan {0} cannot be read: {1}")]
+    Plan(String, std::io::ErrorKind),
     #[error("session=DIR or run=DIR is missing")]
     NoSession,
 }
@@ -75,6 +77,12 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
             }
             Some(("array-offset", first)) if first.parse::<u32>().is_ok() => {
                 plan.elements.first = first.parse().unwrap_or_default();
+            }
+            Some(("plan", file)) if !file.is_empty() => {
+                let names = std::fs::read(file)
+                    .map_err(|error| OptionsError::Plan(file.into(), error.kind()))?;
+                let names = names.split(|&byte| byte == b'\n').filter(|name| !name.is_empty());
+                plan.fields = Some(names.map(<[u8]>::to_vec).collect());
             }
             Some(("sweep", count)) if count.parse::<u32>().is_ok() => {
                 sweep_every = count.parse().unwrap_or(SWEEP_EVERY);

@@ -299,6 +299,10 @@ impl Surroundings for Watch {
         self.fields().volatility(field)
     }
 
+    fn watches_field(&self, field: &FieldName) -> bool {
+        self.plan.watches_field(&field.name)
+    }
+
     fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
         let MethodName { class, name, descriptor } = method;
         if !self.calls.knows(name, descriptor) {

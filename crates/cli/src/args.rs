@@ -125,6 +125,10 @@ pub(crate) struct RunArguments {
     /// Do not watch these classes
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
+    /// Which fields to watch: `all`; `static`, what a check of the program's class path suspects; or what the findings in
+    /// FILE, a JSON report, are about
+    #[arg(long, value_name = "all|static|FILE", default_value = "all", value_parser = plan)]
+    pub(crate) plan: Plan,
     /// Do not watch elements of arrays
     #[arg(long)]
     pub(crate) no_arrays: bool,
@@ -188,6 +192,7 @@ impl Default for RunArguments {
             detectors: DetectArguments::default(),
             joined: JoinArguments::default(),
             confirm: None,
+            plan: Plan::All,
             include: Vec::new(),
             exclude: Vec::new(),
             no_arrays: false,
@@ -418,6 +423,25 @@ impl FailOn {
             Self::Never => false,
         }
     }
+}
+
+/// Which fields are watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// All.
+    All,
+    /// Those that a check of the program suspects.
+    Static,
+    /// Those that the findings of a file are about.
+    File(PathBuf),
+}
+
+fn plan(text: &str) -> Result<Plan, std::convert::Infallible> {
+    Ok(match text {
+        "all" => Plan::All,
+        "static" => Plan::Static,
+        file => Plan::File(file.into()),
+    })
 }
 
 /// The forms in which findings can be reported.

@@ -50,16 +50,18 @@ pub(crate) fn suspicions(
     match &arguments.confirm {
         None => Ok(Vec::new()),
         Some(Some(file)) => joining::read(std::slice::from_ref(file)),
-        Some(None) => Ok(check::examine(&check_of(arguments)?, output)?.findings().to_vec()),
+        Some(None) => {
+            Ok(check::examine(&check_of(arguments, "--confirm")?, output)?.findings().to_vec())
+        }
     }
 }
 
 /// A check of the classes that a command runs.
-fn check_of(arguments: &RunArguments) -> anyhow::Result<CheckArguments> {
+pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result<CheckArguments> {
     let program = &arguments.command[0];
     let launched = Launched::by(&arguments.command[1..]);
     if !is_java(program) || launched.class_path.is_empty() {
-        bail!("--confirm needs a FILE unless the command is a java with a class path or a jar");
+        bail!("{option} needs a FILE unless the command is a java with a class path or a jar");
     }
     let entries = launched.main_class.iter().map(|class| format!("{class}.main")).collect();
     Ok(CheckArguments {

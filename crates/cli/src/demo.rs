@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
         check::write_text(&report, output)?;
         let (watched, _) =
-            run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new())?;
+            run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
     }
     let out = output.result();

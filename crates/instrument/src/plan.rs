@@ -1,5 +1,7 @@
 //! What is to be watched.
 
+use std::collections::BTreeSet;
+
 /// Which classes are rewritten, and which of their events are reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -14,6 +16,9 @@ pub struct Plan {
     /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
     /// threads use.
     pub contents: bool,
+    /// The names of the fields that are watched, in modified UTF-8; all if not said. Those that order threads are watched
+    /// in any case.
+    pub fields: Option<BTreeSet<Vec<u8>>>,
 }
 
 /// Kinds of events.
@@ -100,6 +105,7 @@ impl Default for Plan {
             filters: Filters::ALL,
             elements: Elements::default(),
             contents: false,
+            fields: None,
         }
     }
 }
@@ -125,6 +131,12 @@ impl Plan {
     pub fn with(mut self, events: Events) -> Self {
         self.events = events;
         self
+    }
+
+    /// Whether accesses to fields of this name are of interest.
+    #[must_use]
+    pub fn watches_field(&self, name: &[u8]) -> bool {
+        self.fields.as_ref().is_none_or(|fields| fields.contains(name))
     }
 
     /// Whether a class is watched, by its internal name in modified UTF-8.

@@ -49,6 +49,11 @@ pub trait Surroundings {
         None
     }
 
+    /// Whether accesses to a field that orders nothing are of interest.
+    fn watches_field(&self, _field: &FieldName) -> bool {
+        true
+    }
+
     /// Whether nothing but monitors is reported.
     fn monitors_only(&self) -> bool {
         false

@@ -3,6 +3,7 @@
 
 mod folder;
 mod library;
+mod plan;
 mod program;
 
 use std::ffi::OsString;
@@ -29,6 +30,7 @@ use crate::output::Output;
 use crate::session::models;
 
 use folder::RunFolder;
+pub(crate) use plan::Planned;
 pub(crate) use program::Streams;
 use program::{Ended, Program};
 
@@ -41,7 +43,9 @@ const OWN_ERROR: &str = "the analysis failed: this is an error of unsnarl itself
 /// Runs the command.
 pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let suspicions = confirm::suspicions(arguments, output)?;
-    let (report, ended) = watch_program(arguments, Streams::Inherited, suspicions)?;
+    let planned = Planned::find(arguments, output)?;
+    let (report, ended) =
+        watch_program(arguments, Streams::Inherited, suspicions, planned.as_ref())?;
     write(&report, arguments, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
@@ -56,6 +60,7 @@ pub(crate) fn watch_program(
     arguments: &RunArguments,
     streams: Streams,
     suspicions: Vec<Finding>,
+    planned: Option<&Planned>,
 ) -> anyhow::Result<(Report, Ended)> {
     let started = Instant::now();
     // What is wrong with them is better said before the program runs.
@@ -66,7 +71,11 @@ pub(crate) fn watch_program(
         Some(path) => RunFolder::recorded(path)?,
         None => RunFolder::temporary(arguments.session_dir.as_deref(), buffer)?,
     };
-    let agent = Agent { library: library::install()?, options: options(arguments, &folder) };
+    let mut options = options(arguments, planned, &folder);
+    if let Some(planned) = planned {
+        options.push(format!(",plan={}", planned.write(&folder)?));
+    }
+    let agent = Agent { library: library::install()?, options };
     let program = Program::start(&arguments.command, &agent, streams)?;
     let watcher = Watcher::start(folder, arguments);
     let ended = program.wait();
@@ -91,6 +100,7 @@ pub(crate) fn watch_program(
             first + u64::from(count)
         ));
     }
+    analyzed.notes.extend(planned.map(Planned::note));
     if let Some(path) = &arguments.record {
         analyzed.notes.push(format!("the trace is in {}", path.display()));
     }
@@ -107,7 +117,7 @@ fn write(report: &Report, arguments: &RunArguments, output: &mut Output) -> anyh
 }
 
 /// What the agent is told.
-fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
+fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFolder) -> OsString {
     let mut options = OsString::from("run=");
     options.push(folder.path().to_string_lossy().replace(',', ",,"));
     if arguments.record.is_none() {
@@ -119,7 +129,7 @@ fn options(arguments: &RunArguments, folder: &RunFolder) -> OsString {
         }
     }
     let mut events = vec!["fields", "synchronization"];
-    if !arguments.no_arrays {
+    if !arguments.no_arrays && planned.is_none_or(|planned| planned.arrays) {
         events.push("arrays");
     }
     if arguments.stacks {

@@ -61,11 +61,16 @@ impl MethodRewriter<'_, '_> {
                 fields.push((field_name(field, pool), lines.get(other).copied().flatten()));
             }
         }
-        let count = fields.len() as u32;
-        // The probe has a number of its own, those of the accesses follow.
-        let number = self.numbers.take(count + 1);
         let value = fields[0].0.as_ref().and_then(|it| FieldType::parse(&it.descriptor));
         let words = value.map_or(1, FieldType::slots);
+        let surroundings = self.surroundings;
+        fields.retain(|(field, _)| field.as_ref().is_some_and(|it| surroundings.watches_field(it)));
+        let count = fields.len() as u32;
+        if count == 0 {
+            return Ok(());
+        }
+        // The probe has a number of its own, those of the accesses follow.
+        let number = self.numbers.take(count + 1);
         for (offset, (field, line)) in (1..).zip(fields) {
             let Some(field) = field else { continue };
             let operation = Operation::Field(field, Volatility::Plain);
@@ -96,7 +101,8 @@ impl MethodRewriter<'_, '_> {
         if volatility == Volatility::Final && self.filters.escape {
             return Ok(());
         }
-        let wanted = self.events.fields || self.events.synchronization && !plain;
+        let is_watched = self.events.fields && self.surroundings.watches_field(&field);
+        let wanted = is_watched || self.events.synchronization && !plain;
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };

@@ -1,0 +1,67 @@
+//! `--plan`: which fields are watched.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Context;
+use unsnarl_findings::Finding;
+
+use super::RunFolder;
+use crate::args::{Plan, RunArguments};
+use crate::output::Output;
+use crate::{check, confirm, joining};
+
+const PLAN_FILE: &str = "plan";
+
+/// What a check suspects, by the names of fields.
+pub(crate) struct Planned {
+    fields: BTreeSet<String>,
+    /// Whether elements of arrays are among it.
+    pub(super) arrays: bool,
+}
+
+impl Planned {
+    /// What the arguments ask for; none if everything is watched.
+    pub(super) fn find(arguments: &RunArguments, output: &Output) -> anyhow::Result<Option<Self>> {
+        let findings = match &arguments.plan {
+            Plan::All => return Ok(None),
+            Plan::File(file) => joining::read(std::slice::from_ref(file))?,
+            Plan::Static => {
+                let mut asked = confirm::check_of(arguments, "--plan static")?;
+                // What is doubtful is worth a look at run time.
+                (asked.arrays, asked.min_confidence) = (true, Some(0.0));
+                check::examine(&asked, output)?.findings().to_vec()
+            }
+        };
+        Ok(Some(Self::of(&findings)))
+    }
+
+    fn of(findings: &[Finding]) -> Self {
+        let variables = || findings.iter().filter_map(|finding| finding.subject.as_variable());
+        let fields = variables().filter(|it| !it.is_elements()).map(|it| it.field.clone());
+        Self { fields: fields.collect(), arrays: variables().any(|it| it.is_elements()) }
+    }
+
+    /// Writes it where agents find it, and returns the name of the file.
+    pub(super) fn write(&self, folder: &RunFolder) -> anyhow::Result<String> {
+        let path = folder.path().join(PLAN_FILE);
+        let names: String = self.fields.iter().map(|name| format!("{name}\n")).collect();
+        std::fs::write(&path, names).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(text(&path))
+    }
+
+    /// What the report says about it.
+    pub(super) fn note(&self) -> String {
+        let fields = match self.fields.len() {
+            0 => "no field was watched".to_owned(),
+            1 => "only fields of one name were watched".to_owned(),
+            count => format!("only fields of {count} names were watched"),
+        };
+        let arrays = if self.arrays { ", and elements of arrays" } else { "" };
+        format!("{fields}{arrays}, as the plan says: races on others are not seen")
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
