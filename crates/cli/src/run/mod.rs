@@ -135,13 +135,15 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if arguments.stacks {
         events.push("methods");
     }
-    if arguments.contents || arguments.confirms() {
-        events.push("contents");
-    }
     let needs: Vec<_> =
         dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
-    if arguments.exact || needs.iter().any(|needs| needs.exact) {
+    let is_exact = arguments.exact || needs.iter().any(|needs| needs.exact);
+    if is_exact {
         events.push("exact");
+    }
+    // An exact trace tells also through which collection an object came to a thread.
+    if arguments.contents || arguments.confirms() || is_exact {
+        events.push("contents");
     }
     if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
         events.push("references");
@@ -153,9 +155,10 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    let filters = needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch));
-    if arguments.no_filters || arguments.confirms() || !filters {
+    if arguments.no_filters || arguments.confirms() {
         options.push(",filters=");
+    } else if !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
+        options.push(",filters=escape");
     }
     for file in &arguments.models {
         // The JVM may be started in another folder.
