@@ -253,3 +253,29 @@ fn a_report_that_cannot_be_read_is_named_before_the_program_runs() {
     let outcome = shop.run(&["--with", text(&bad)], &[]);
     assert!(outcome.messages.contains(" at line 3 column 1"), "{}", outcome.messages);
 }
+
+#[test]
+fn a_plan_watches_what_it_names() {
+    for jdk in jdks() {
+        let shop = Shop::on(jdk);
+        let mut checked: Value =
+            serde_json::from_slice(&std::fs::read(shop.checked()).unwrap()).unwrap();
+        let findings = checked["findings"].as_array_mut().unwrap();
+        findings.retain(|finding| finding["variable"]["field"] == "sold");
+        let plan = shop.project.write("plan.json", checked.to_string().as_bytes());
+        let report = shop.report(&["--plan", text(&plan)], &[]);
+        let fields = report["findings"].as_array().unwrap().iter();
+        let fields: Vec<&Value> = fields.map(|finding| &finding["variable"]["field"]).collect();
+        assert_eq!(fields, ["sold"]);
+        has_note(
+            &report,
+            "only fields of one name were watched, as the plan says: races on others are not seen",
+        );
+
+        let all = shop.report(&[], &[]);
+        let planned = shop.report(&["--plan", "static"], &[]);
+        for field in ["sold", "box", "[]"] {
+            assert_eq!(about(&planned, field)["fingerprint"], about(&all, field)["fingerprint"]);
+        }
+    }
+}
