@@ -16,7 +16,7 @@
 //! - Only fields that are written since the hand-off count: section 7.1.1 speaks of mutable fields, and section 7.1.4 checks
 //!   only accesses that take part in a conflict of the static analysis. What is read is kept with its variable (*handoff
 //!   read*, *shared read*) and counts when the variable is first written. Else every object whose lock is in a final field
-//!   would be told.
+//!   would be told; it is the first source of incompleteness that section 7.1.6 names.
 //! - An object that nobody was seen to make is owned by the first thread that accesses it.
 //! - The two improvements of section 7.1.8 hold because accesses are seen, and not calls: a call writes what the method that
 //!   ran has written, and an access inside a synchronized block or method has its locks, whoever has called it.
