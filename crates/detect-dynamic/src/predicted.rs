@@ -60,6 +60,9 @@ impl Predicted {
             Operation::Forget(variable) => self.variables[*variable] = None,
             _ => self.surroundings.on(&event),
         }
+        if !prediction::concerns(event.operation) {
+            return None;
+        }
         self.notes.push(Note { access, is_told: false });
         let window = self.windows.add(event)?;
         Some(Complete { window, passed: self.passed })

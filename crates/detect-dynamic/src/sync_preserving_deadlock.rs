@@ -72,6 +72,9 @@ struct SyncPreservingDeadlock {
 
 impl Detector for SyncPreservingDeadlock {
     fn on(&mut self, event: &Event, tables: &Tables) {
+        if !prediction::concerns(event.operation) {
+            return self.surroundings.on(event);
+        }
         let acquired = match event.operation {
             Operation::Acquire(lock) => Some(Held { lock, mode: Mode::Exclusive }),
             Operation::AcquireShared(lock) => Some(Held { lock, mode: Mode::Shared }),

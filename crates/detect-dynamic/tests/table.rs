@@ -59,5 +59,8 @@ proptest! {
 fn races_and_deadlocks_are_looked_for_by_default() {
     let default: Vec<&str> =
         DETECTORS.iter().filter(|entry| entry.is_default).map(|entry| entry.name).collect();
-    assert_eq!(default, ["happens-before", "lock-order"]);
+    assert_eq!(
+        default,
+        ["happens-before", "lock-order", "deadlock", "critical-wait", "indefinite-wait"]
+    );
 }

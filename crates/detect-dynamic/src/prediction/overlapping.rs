@@ -1,11 +1,18 @@
 //! Windows that overlap by half.
 
-use unsnarl_trace::Event;
+use unsnarl_trace::{Event, Operation};
 
 use super::window::{HeldLocks, Window};
+use crate::detector::{EventKind, kind_of};
 
 /// How many events a window has. What a prediction takes grows faster than that.
 const EVENTS: usize = 1 << 15;
+
+/// Whether a reordering has to do with such an event. Others are not in windows.
+pub(crate) fn concerns(operation: Operation) -> bool {
+    use EventKind::{Access, Channel, Contention, Lock, Thread};
+    matches!(kind_of(operation), Access | Lock | Contention | Thread | Channel)
+}
 
 /// The events of the window that grows.
 #[derive(Debug, Default)]
