@@ -40,6 +40,8 @@ const HINT: &str = "change the condition and notify while holding the lock, and 
 struct IndefiniteWait {
     surroundings: Surroundings,
     states: SecondaryMap<ThreadId, State>,
+    /// The threads that a thread of the trace has started.
+    started: SecondaryMap<ThreadId, bool>,
 }
 
 /// What a thread does.
@@ -73,8 +75,10 @@ impl Detector for IndefiniteWait {
             _ => State::Runs,
         };
         self.states[event.thread] = state;
-        if let Operation::Notify(lock) = event.operation {
-            self.notify(lock);
+        match event.operation {
+            Operation::Notify(lock) => self.notify(lock),
+            Operation::Fork(child) => self.started[child] = true,
+            _ => {}
         }
         self.surroundings.on(event);
     }
@@ -85,7 +89,10 @@ impl Detector for IndefiniteWait {
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
         let goes_on = |state: &State| matches!(state, State::Runs | State::Notified);
-        if self.states.iter().any(|(_, state)| goes_on(state)) {
+        // A daemon that nobody has started is one of the JVM itself.
+        let is_of_program = |thread| self.started[thread] || !tables.daemons[thread];
+        let mut states = self.states.iter();
+        if states.any(|(thread, state)| goes_on(state) && is_of_program(thread)) {
             return Checked::default();
         }
         let waiting = self.states.iter().filter_map(|(thread, state)| match state {

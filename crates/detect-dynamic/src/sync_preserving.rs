@@ -18,7 +18,9 @@
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, Tables};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
+use crate::detector::{
+    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
+};
 use crate::predicted::{Complete, Predicted};
 use crate::prediction;
 use crate::races::Telling;
@@ -37,7 +39,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
             EventKind::Thread,
             EventKind::Channel,
         ],
-        tolerates: &[],
+        tolerates: &[Filter::Escape],
         exact: true,
     },
     make,

@@ -17,7 +17,9 @@ use rustc_hash::FxHashSet;
 use unsnarl_findings::{Effect, Evidence, Heuristic, Rule};
 use unsnarl_trace::{Event, Operation, Tables};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
+use crate::detector::{
+    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
+};
 use crate::locksets::{Held, Mode};
 use crate::prediction::{self, Overlapping, Window};
 use crate::races::Surroundings;
@@ -43,7 +45,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
             EventKind::Thread,
             EventKind::Channel,
         ],
-        tolerates: &[],
+        tolerates: &[Filter::Escape],
         exact: true,
     },
     make,

@@ -22,7 +22,9 @@ use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, Tables, ThreadId, VariableId};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options, RacingEvent};
+use crate::detector::{
+    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
+};
 use crate::predicted::{Complete, Predicted};
 use crate::prediction;
 use crate::races::Telling;
@@ -41,7 +43,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
             EventKind::Thread,
             EventKind::Channel,
         ],
-        tolerates: &[],
+        tolerates: &[Filter::Escape],
         exact: true,
     },
     make,
@@ -158,9 +160,25 @@ struct OfLock {
     all: Before,
     shared: Before,
     sections: Vec<Section>,
-    /// The releases behind sections that read or wrote a variable.
-    reads: FxHashMap<VariableId, Clock>,
-    writes: FxHashMap<VariableId, Clock>,
+    /// The releases behind sections that read or wrote a variable, by thread.
+    reads: FxHashMap<VariableId, Releases>,
+    writes: FxHashMap<VariableId, Releases>,
+}
+
+type Releases = Vec<(usize, Clock)>;
+
+/// Adds a release of a thread.
+fn add(releases: &mut Releases, thread: usize, clock: &Clock) {
+    match releases.iter_mut().find(|(other, _)| *other == thread) {
+        Some((_, known)) => known.join(clock),
+        None => releases.push((thread, clock.clone())),
+    }
+}
+
+/// What comes before the releases of other threads.
+fn of_others(releases: Option<&Releases>, thread: usize) -> impl Iterator<Item = &Clock> {
+    let others = releases.into_iter().flatten().filter(move |(other, _)| *other != thread);
+    others.map(|(_, clock)| clock)
 }
 
 /// A critical section that has ended: when it began, by its thread, and what happened before its end.
@@ -286,10 +304,10 @@ impl Wcp {
         }
         let now = state.now(thread.index());
         for variable in reads {
-            of_lock.reads.entry(variable).or_default().join(&now.happened);
+            add(of_lock.reads.entry(variable).or_default(), thread.index(), &now.happened);
         }
         for variable in writes {
-            of_lock.writes.entry(variable).or_default().join(&now.happened);
+            add(of_lock.writes.entry(variable).or_default(), thread.index(), &now.happened);
         }
         let own = of_lock.sections.iter_mut().rfind(|section| section.thread == thread.index());
         if let Some(section) = own {
@@ -308,10 +326,10 @@ impl Wcp {
         let state = &mut self.threads[event.thread];
         for held in &mut state.held {
             let of_lock = &self.locks[held.lock];
-            if let Some(ends) = of_lock.writes.get(&variable) {
-                state.before.weakly.join(ends);
-            }
-            if is_write && let Some(ends) = of_lock.reads.get(&variable) {
+            let reads = of_lock.reads.get(&variable).filter(|_| is_write);
+            for ends in
+                of_others(of_lock.writes.get(&variable), thread).chain(of_others(reads, thread))
+            {
                 state.before.weakly.join(ends);
             }
             let accessed = if is_write { &mut held.writes } else { &mut held.reads };

@@ -155,9 +155,11 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    if arguments.no_filters || arguments.confirms() {
+    let needs_all = needs.iter().any(|needs| needs.tolerates.is_empty());
+    if arguments.no_filters || arguments.confirms() || needs_all {
         options.push(",filters=");
     } else if !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
+        // Final fields, and what a constructor does before anybody knows its object.
         options.push(",filters=escape");
     }
     for file in &arguments.models {

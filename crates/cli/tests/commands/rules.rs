@@ -78,5 +78,5 @@ fn waiting_inside_another_lock_is_told() {
 #[test]
 fn waiting_for_nobody_is_told() {
     let page = include_str!("../../../../docs/rules/indefinite-wait.md");
-    assert_eq!(found_by(page, &[], &["timeout", "5"]), on_every_jdk("indefinite-wait"));
+    assert_eq!(found_by(page, &[], &["timeout", "8"]), on_every_jdk("indefinite-wait"));
 }
