@@ -6,7 +6,7 @@
 //!
 //! Guarantees: every thread of a cycle had asked for a lock that the next one held, when the trace ended.
 //!
-//! Misses: threads that wait for anything other than locks. Tells although it could go on: a request with a time limit.
+//! Misses: threads that wait for anything other than locks, or for a lock with a time limit.
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};

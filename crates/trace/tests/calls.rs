@@ -166,6 +166,7 @@ fn line(event: &Event, tables: &Tables) -> String {
         _ => 0,
     };
     let what = match event.operation {
+        Operation::Request(it) => format!("request {}", lock(it)),
         Operation::Acquire(it) => format!("acquire {}", lock(it)),
         Operation::Release(it) => format!("release {}", lock(it)),
         Operation::Wait(it) => format!("wait {}", lock(it)),
@@ -186,7 +187,12 @@ fn a_lock_is_held_from_the_end_of_one_call_to_the_beginning_of_another() {
     it.call(0, TRY_LOCK, A_LOCK, 0, 0);
     it.call(0, UNLOCK, A_LOCK, 0, 0);
     it.end(1, waits, 0);
-    let expected = ["thread 1 acquire 10", "thread 1 release 10", "thread 2 acquire 10"];
+    let expected = [
+        "thread 2 request 10",
+        "thread 1 acquire 10",
+        "thread 1 release 10",
+        "thread 2 acquire 10",
+    ];
     assert_eq!(it.lines(), expected);
 }
 
@@ -258,8 +264,10 @@ fn who_is_interrupted_has_the_lock_again() {
     it.numbered(0, Kind::CallFails, waits, OF_CLASS + 1);
     it.call(0, UNLOCK, A_LOCK, 0, 0);
     let expected = [
+        "thread 1 request 10",
         "thread 1 acquire 10",
         "thread 1 wait 10",
+        "thread 2 request 10",
         "thread 2 acquire 10",
         "thread 2 release 10",
         "thread 1 wake 10",

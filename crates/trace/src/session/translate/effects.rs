@@ -37,7 +37,8 @@ impl Translator {
                         }
                     }
                 }
-                Effect::Acquire { lock, .. } => {
+                // Whoever may fail to get it does not wait for ever.
+                Effect::Acquire { lock, when: None, .. } => {
                     for lock in self.locks(lock, call) {
                         emit.push(Operation::Request(lock));
                     }
