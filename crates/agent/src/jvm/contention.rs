@@ -26,8 +26,13 @@ struct Hook {
 // SAFETY: a global reference and a method id are good in every thread.
 unsafe impl Send for Hook {}
 
-/// The hook, and the numbers of the places in the code at which threads have waited; 0 for those that are not watched.
-static STATE: Mutex<Option<(Hook, Option<HashMap<(usize, jlocation), u32>>)>> = Mutex::new(None);
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+struct State {
+    hook: Hook,
+    /// The numbers of the places in the code at which threads have waited; 0 for those that are not watched.
+    places: HashMap<(usize, jlocation), u32>,
+}
 
 /// Begins to listen.
 ///
@@ -45,7 +50,7 @@ pub(super) unsafe fn listen(
         let method = (table.GetStaticMethodID)(jni, hooks, c"contended".as_ptr(), signature);
         check_exception(jni, "the hook for monitors that are taken")?;
         let class = (table.NewGlobalRef)(jni, hooks);
-        *lock(&STATE) = Some((Hook { class, method }, None));
+        *lock(&STATE) = Some(State { hook: Hook { class, method }, places: HashMap::new() });
         let enable = functions(jvmti)
             .SetEventNotificationMode
             .ok_or(JvmError::NoFunction("SetEventNotificationMode"))?;
@@ -86,8 +91,7 @@ unsafe fn place(watch: &Watch, jvmti: *mut jvmtiEnv, thread: jthread) -> Option<
         check("GetFrameLocation", find(jvmti, thread, 0, &raw mut method, &raw mut location))
             .ok()?;
         let mut state = lock(&STATE);
-        let (hook, places) = state.as_mut()?;
-        let places = places.get_or_insert_default();
+        let State { hook, places } = state.as_mut()?;
         let site = match places.get(&(method as usize, location)) {
             Some(&site) => site,
             None => {
