@@ -8,6 +8,7 @@
 //!
 //! Misses: threads that wait for anything other than locks, or for a lock with a time limit.
 
+use rustc_hash::FxHashMap;
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
@@ -67,10 +68,11 @@ impl Detector for Deadlock {
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let holders = self.holders();
         let mut findings = Vec::new();
         let mut seen: SecondaryMap<ThreadId, bool> = SecondaryMap::new();
         for (thread, _) in self.waiting.iter() {
-            if let Some(cycle) = self.cycle(thread, &mut seen) {
+            if let Some(cycle) = self.cycle(thread, &holders, &mut seen) {
                 findings.push(waiting_cycle::finding(&CYCLE, &cycle, &self.surroundings, tables));
             }
         }
@@ -90,11 +92,28 @@ impl Deadlock {
         }
     }
 
+    /// Who holds each lock that a thread waits for.
+    fn holders(&self) -> FxHashMap<LockId, Vec<ThreadId>> {
+        let locksets = &self.surroundings.locksets;
+        let wanted = self.waiting.iter().filter_map(|(_, step)| step.map(|it| it.acquired.lock));
+        let mut holders: FxHashMap<LockId, Vec<ThreadId>> =
+            wanted.map(|lock| (lock, Vec::new())).collect();
+        for (thread, _) in self.waiting.iter() {
+            for held in locksets.held_in(locksets.held(thread)) {
+                if let Some(holders) = holders.get_mut(&held.lock) {
+                    holders.push(thread);
+                }
+            }
+        }
+        holders
+    }
+
     /// Goes from a thread to one that holds what it waits for, and on, until a thread comes again. Each thread is gone
     /// through once.
     fn cycle(
         &self,
         first: ThreadId,
+        holders: &FxHashMap<LockId, Vec<ThreadId>>,
         seen: &mut SecondaryMap<ThreadId, bool>,
     ) -> Option<Vec<Acquisition>> {
         let mut path: Vec<Acquisition> = Vec::new();
@@ -108,13 +127,8 @@ impl Deadlock {
             }
             let step = self.waiting[thread]?;
             path.push(step);
-            let holds = |other: ThreadId| {
-                let held =
-                    self.surroundings.locksets.held_in(self.surroundings.locksets.held(other));
-                held.iter().any(|held| held.lock == step.acquired.lock)
-            };
-            let mut holders = self.waiting.iter().map(|(other, _)| other);
-            thread = holders.find(|&other| other != thread && holds(other))?;
+            let holders = holders.get(&step.acquired.lock)?;
+            thread = *holders.iter().find(|&&other| other != thread)?;
         }
     }
 }

@@ -9,6 +9,7 @@
 //! Misses: programs in which another thread still does something. Tells although it could go on: waits with a time limit, if
 //! the program was stopped meanwhile.
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
 use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
@@ -40,6 +41,8 @@ const HINT: &str = "change the condition and notify while holding the lock, and 
 struct IndefiniteWait {
     surroundings: Surroundings,
     states: SecondaryMap<ThreadId, State>,
+    /// Who began to wait with a lock since it was last notified.
+    waiting: FxHashMap<LockId, FxHashSet<ThreadId>>,
     /// The threads that a thread of the trace has started.
     started: SecondaryMap<ThreadId, bool>,
 }
@@ -70,7 +73,10 @@ impl Detector for IndefiniteWait {
                 return;
             }
             Operation::Request(_) => State::Asks,
-            Operation::Wait(lock) => State::Waits(lock, self.surroundings.seen(event, Kind::Read)),
+            Operation::Wait(lock) => {
+                self.waiting.entry(lock).or_default().insert(event.thread);
+                State::Waits(lock, self.surroundings.seen(event, Kind::Read))
+            }
             Operation::End => State::Absent,
             _ => State::Runs,
         };
@@ -107,12 +113,10 @@ impl Detector for IndefiniteWait {
 impl IndefiniteWait {
     /// Whoever waits with the lock may have been meant.
     fn notify(&mut self, lock: LockId) {
-        let waiting = self.states.iter().filter_map(|(thread, state)| match state {
-            State::Waits(on, _) if *on == lock => Some(thread),
-            _ => None,
-        });
-        for thread in waiting.collect::<Vec<_>>() {
-            self.states[thread] = State::Notified;
+        for thread in self.waiting.remove(&lock).unwrap_or_default() {
+            if matches!(self.states[thread], State::Waits(on, _) if on == lock) {
+                self.states[thread] = State::Notified;
+            }
         }
     }
 
