@@ -29,11 +29,10 @@ impl Overlapping {
         if self.events.len() < EVENTS {
             return None;
         }
-        let (_, held) = Window::new(self.events[..EVENTS / 2].to_vec(), self.held.clone());
+        let held = self.held.clone().behind(&self.events[..EVENTS / 2]);
         let kept = self.events[EVENTS / 2..].to_vec();
         let events = std::mem::replace(&mut self.events, kept);
-        let (window, _) = Window::new(events, std::mem::replace(&mut self.held, held));
-        Some(window)
+        Some(Window::new(events, std::mem::replace(&mut self.held, held)))
     }
 
     /// How many events are in the window that grows.
@@ -44,6 +43,6 @@ impl Overlapping {
     /// The window that grows, as it is at the end.
     pub(crate) fn rest(&mut self) -> Window {
         let events = std::mem::take(&mut self.events);
-        Window::new(events, std::mem::take(&mut self.held)).0
+        Window::new(events, std::mem::take(&mut self.held))
     }
 }

@@ -269,7 +269,7 @@ proptest! {
     /// prediction has a reordering that shows it.
     #[test]
     fn races_are_those_of_the_definition(events in trace(9)) {
-        let (window, _) = Window::new(events.clone(), HeldLocks::default());
+        let window = Window::new(events.clone(), HeldLocks::default());
         let [all, preserving] = all_races(&events);
         let found = races(&window);
         let later: BTreeSet<usize> = found.iter().map(|race| race.later as usize).collect();
@@ -284,7 +284,7 @@ proptest! {
 
     #[test]
     fn deadlocks_are_those_of_the_definition(events in trace(10)) {
-        let (window, _) = Window::new(events.clone(), HeldLocks::default());
+        let window = Window::new(events.clone(), HeldLocks::default());
         let [all, preserving] = all_deadlocks(&events);
         let found = deadlocks(&window);
         for deadlock in &found {
@@ -304,7 +304,7 @@ proptest! {
             (Just(events), prop_oneof![orders, (0..=positions.len()).prop_map(move |end| positions[..end].to_vec())])
         })
     ) {
-        let (window, _) = Window::new(events.clone(), HeldLocks::default());
+        let window = Window::new(events.clone(), HeldLocks::default());
         let positions: Vec<usize> = order.iter().map(|&it| it as usize).collect();
         prop_assert_eq!(replay(&window, &order).is_some(), is_reordering(&events, &positions).is_some());
     }
@@ -314,8 +314,8 @@ proptest! {
     fn windows_predict_nothing_more(events in trace(9), cut in 0..9_usize) {
         let cut = cut.min(events.len());
         let [all, _] = all_races(&events);
-        let (_, held) = Window::new(events[..cut].to_vec(), HeldLocks::default());
-        let (window, _) = Window::new(events[cut..].to_vec(), held);
+        let held = HeldLocks::default().behind(&events[..cut]);
+        let window = Window::new(events[cut..].to_vec(), held);
         for race in races(&window) {
             prop_assert!(replay(&window, &race.before.events(&window)).is_some());
             let pair = (race.earlier as usize + cut, race.later as usize + cut);

@@ -186,8 +186,11 @@ impl HeldLocks {
             .flat_map(|&thread| self.of(thread).map(move |(lock, mode, _)| (thread, lock, mode)))
     }
 
-    /// The same at the beginning of another window.
-    fn before_window(mut self) -> Self {
+    /// What is held behind some events, as it is before a window.
+    pub(super) fn behind(mut self, events: &[Event]) -> Self {
+        for event in events {
+            self.on(event, 0);
+        }
         for held in self.by_thread.values_mut() {
             held.iter_mut().for_each(|it| it.acquire = None);
         }
@@ -197,8 +200,8 @@ impl HeldLocks {
 }
 
 impl Window {
-    /// Makes a window of events, before which threads `held` locks. Also what they hold behind it.
-    pub(crate) fn new(events: Vec<Event>, held: HeldLocks) -> (Self, HeldLocks) {
+    /// Makes a window of events, before which threads `held` locks.
+    pub(crate) fn new(events: Vec<Event>, held: HeldLocks) -> Self {
         let mut numbers: FxHashMap<ThreadId, usize> = FxHashMap::default();
         let mut threads = Vec::new();
         let mut places = Vec::with_capacity(events.len());
@@ -227,8 +230,8 @@ impl Window {
         };
         window.find_constraints(&numbers);
         window.find_dependencies(&numbers);
-        let behind = window.find_sections(held, &numbers);
-        (window, behind)
+        window.find_sections(held, &numbers);
+        window
     }
 
     /// The thread with a number.
@@ -358,11 +361,7 @@ impl Window {
         versions.push((local, next));
     }
 
-    fn find_sections(
-        &mut self,
-        held: HeldLocks,
-        numbers: &FxHashMap<ThreadId, usize>,
-    ) -> HeldLocks {
+    fn find_sections(&mut self, held: HeldLocks, numbers: &FxHashMap<ThreadId, usize>) {
         for (thread, lock, mode) in held.all() {
             if let Some(&thread) = numbers.get(&thread) {
                 let section = Section { acquire: None, acquire_local: 0, release: None };
@@ -402,7 +401,6 @@ impl Window {
         let contended = self.sections.iter().filter(|(_, sections)| several(sections));
         self.contended = contended.map(|(lock, _)| *lock).collect();
         self.contended.sort_unstable();
-        held.before_window()
     }
 
     fn sections_of(&mut self, lock: LockId, thread: usize, mode: Mode) -> &mut Vec<Section> {
