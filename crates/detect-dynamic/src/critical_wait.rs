@@ -8,13 +8,11 @@
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_findings::{
-    Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject,
-};
+use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject};
 use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables};
 
 use crate::calls::CallsId;
-use crate::describe::{self, lock, place, stack};
+use crate::describe::{self, lock, place};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
 
@@ -93,10 +91,10 @@ impl CriticalWait {
         let held: indexmap::IndexSet<LockId> =
             self.surroundings.locksets.locks(seen.locks).into_iter().collect();
         let others: Vec<LockId> = held.iter().copied().filter(|other| *other != on).collect();
-        let stack = stack(seen.site, self.surroundings.calls.sites(seen.calls), tables);
         let by = describe::thread(seen.thread, tables);
-        let locks = held.iter().map(|&held| lock(held, tables)).collect();
-        let access = Access::new(AccessKind::Wait, stack).by(by.clone()).holding(locks);
+        let Seen { thread, site, calls, locks, .. } = seen;
+        let surroundings = &self.surroundings;
+        let access = surroundings.describe(AccessKind::Wait, thread, (site, calls), locks, tables);
         let at = access.site().map_or_else(String::new, place);
         let named: Vec<String> = others.iter().map(|&it| lock(it, tables).to_string()).collect();
         let message = format!(

@@ -11,10 +11,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_findings::{AccessKind, Evidence, Finding, Rule, Subject};
 use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
 
-use crate::describe::{self, lock, place, stack};
+use crate::describe::{self, lock, place};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
 
@@ -121,12 +121,10 @@ impl IndefiniteWait {
     }
 
     fn finding(&self, on: LockId, seen: Seen, tables: &Tables) -> Finding {
-        let stack = stack(seen.site, self.surroundings.calls.sites(seen.calls), tables);
         let by = describe::thread(seen.thread, tables);
-        let held = self.surroundings.locksets.locks(seen.locks);
-        let held: indexmap::IndexSet<LockId> = held.into_iter().collect();
-        let locks = held.into_iter().map(|held| lock(held, tables)).collect();
-        let access = Access::new(AccessKind::Wait, stack).by(by.clone()).holding(locks);
+        let Seen { thread, site, calls, locks, .. } = seen;
+        let surroundings = &self.surroundings;
+        let access = surroundings.describe(AccessKind::Wait, thread, (site, calls), locks, tables);
         let at = access.site().map_or_else(String::new, place);
         let message = format!(
             "{by} waits with {} at {at} when the run ends, and nobody has notified it",

@@ -56,6 +56,22 @@ impl Surroundings {
         Some((variable, self.seen(event, kind)))
     }
 
+    /// An access, or something else that was seen, as findings have it.
+    pub(crate) fn describe(
+        &self,
+        kind: AccessKind,
+        by: ThreadId,
+        (site, calls): (SiteId, CallsId),
+        locks: LocksetId,
+        tables: &Tables,
+    ) -> Access {
+        // A lock that was entered several times is told once.
+        let locks: IndexSet<LockId> = self.locksets.locks(locks).into_iter().collect();
+        let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
+        let stack = stack(site, self.calls.sites(calls), tables);
+        Access::new(kind, stack).by(thread(by, tables)).holding(locks)
+    }
+
     /// An event that is an access of this kind.
     #[inline]
     pub(crate) fn seen(&self, event: &Event, kind: Kind) -> Seen {
@@ -124,7 +140,13 @@ impl Races {
         tables: &Tables,
     ) -> Vec<Finding> {
         let finding = |(pair, seen): (&Pair, &[Seen; 2])| {
-            let accesses = seen.map(|seen| access(seen, surroundings, tables));
+            let accesses = seen.map(|Seen { thread, kind, site, calls, locks }| {
+                let kind = match kind {
+                    Kind::Read => AccessKind::Read,
+                    Kind::Write => AccessKind::Write,
+                };
+                surroundings.describe(kind, thread, (site, calls), locks, tables)
+            });
             let variable = pair.subject.variable(tables);
             let are = if variable.is_elements() { "are" } else { "is" };
             let message = format!(
@@ -139,18 +161,6 @@ impl Races {
         };
         self.pairs.iter().map(finding).collect()
     }
-}
-
-fn access(seen: Seen, surroundings: &Surroundings, tables: &Tables) -> Access {
-    let kind = match seen.kind {
-        Kind::Read => AccessKind::Read,
-        Kind::Write => AccessKind::Write,
-    };
-    // A lock that was entered several times is told once.
-    let locks: IndexSet<LockId> = surroundings.locksets.locks(seen.locks).into_iter().collect();
-    let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
-    let stack = stack(seen.site, surroundings.calls.sites(seen.calls), tables);
-    Access::new(kind, stack).by(thread(seen.thread, tables)).holding(locks)
 }
 
 fn told(access: &Access) -> String {

@@ -18,9 +18,7 @@
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, Tables};
 
-use crate::detector::{
-    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
-};
+use crate::detector::{Checked, Detector, DetectorEntry, Options, RacingEvent};
 use crate::predicted::{Complete, Predicted};
 use crate::prediction;
 use crate::races::Telling;
@@ -31,17 +29,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::DataRace,
     summary: "accesses that can come one behind the other in a reordering of the run",
     is_default: false,
-    needs: Needs {
-        events: &[
-            EventKind::Access,
-            EventKind::Lock,
-            EventKind::Contention,
-            EventKind::Thread,
-            EventKind::Channel,
-        ],
-        tolerates: &[Filter::Escape],
-        exact: true,
-    },
+    needs: prediction::NEEDS,
     make,
 };
 

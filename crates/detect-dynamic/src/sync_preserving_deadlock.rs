@@ -17,9 +17,7 @@ use rustc_hash::FxHashSet;
 use unsnarl_findings::{Effect, Evidence, Heuristic, Rule};
 use unsnarl_trace::{Event, Operation, Tables};
 
-use crate::detector::{
-    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
-};
+use crate::detector::{Checked, Detector, DetectorEntry, Options, RacingEvent};
 use crate::locksets::{Held, Mode};
 use crate::prediction::{self, Overlapping, Window};
 use crate::races::Surroundings;
@@ -37,17 +35,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::LockOrderCycle,
     summary: "locks that a reordering of the run shows threads waiting for",
     is_default: false,
-    needs: Needs {
-        events: &[
-            EventKind::Access,
-            EventKind::Lock,
-            EventKind::Contention,
-            EventKind::Thread,
-            EventKind::Channel,
-        ],
-        tolerates: &[Filter::Escape],
-        exact: true,
-    },
+    needs: prediction::NEEDS,
     make,
 };
 

@@ -1,11 +1,10 @@
 //! Acquisitions of locks that wait for each other, as a finding.
 
-use indexmap::IndexSet;
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subject};
-use unsnarl_trace::{LockId, SiteId, Tables, ThreadId};
+use unsnarl_trace::{SiteId, Tables, ThreadId};
 
 use crate::calls::CallsId;
-use crate::describe::{self, lock, place, stack};
+use crate::describe::{lock, place};
 use crate::locksets::{Held, LocksetId};
 use crate::races::Surroundings;
 
@@ -46,7 +45,12 @@ pub(crate) fn finding(
     let before = cycle.iter().cycle().skip(cycle.len() - 1);
     let locks = before.zip(cycle).map(|(before, _)| lock(before.acquired.lock, tables));
     let locks: Vec<Lock> = locks.collect();
-    let accesses: Vec<Access> = cycle.iter().map(|it| access(it, surroundings, tables)).collect();
+    let accesses: Vec<Access> = cycle
+        .iter()
+        .map(|&Acquisition { thread, held, site, calls, .. }| {
+            surroundings.describe(AccessKind::Acquire, thread, (site, calls), held, tables)
+        })
+        .collect();
     let next = locks.iter().cycle().skip(1);
     let told: Vec<String> = accesses
         .iter()
@@ -70,14 +74,4 @@ pub(crate) fn finding(
     let mut finding = Finding::new(rule, subject, evidence, telling.detector, message, accesses);
     finding.hint = Some(HINT.to_owned());
     finding
-}
-
-fn access(acquisition: &Acquisition, surroundings: &Surroundings, tables: &Tables) -> Access {
-    let held = surroundings.locksets.locks(acquisition.held);
-    let held: IndexSet<LockId> = held.into_iter().collect();
-    let held = held.into_iter().map(|held| lock(held, tables)).collect();
-    let callers = surroundings.calls.sites(acquisition.calls);
-    let stack = stack(acquisition.site, callers, tables);
-    let by = describe::thread(acquisition.thread, tables);
-    Access::new(AccessKind::Acquire, stack).by(by).holding(held)
 }

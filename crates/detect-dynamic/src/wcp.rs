@@ -15,6 +15,8 @@
 //! Guarantees: what becomes a finding can happen. The events that `--format tsv` lists are those that WCP leaves unordered
 //! with an earlier access, with or without a witness; the statistics count both.
 //!
+//! Memory grows with the number of critical sections: each is kept for threads that have not come to its lock yet.
+//!
 //! Misses: pairs that are further apart than a window, and those whose reordering the search does not find.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,9 +24,7 @@ use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, Tables, ThreadId, VariableId};
 
-use crate::detector::{
-    Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options, RacingEvent,
-};
+use crate::detector::{Checked, Detector, DetectorEntry, Options, RacingEvent};
 use crate::predicted::{Complete, Predicted};
 use crate::prediction;
 use crate::races::Telling;
@@ -35,17 +35,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::DataRace,
     summary: "accesses that weak causal precedence leaves unordered, if a reordering shows that they can meet",
     is_default: false,
-    needs: Needs {
-        events: &[
-            EventKind::Access,
-            EventKind::Lock,
-            EventKind::Contention,
-            EventKind::Thread,
-            EventKind::Channel,
-        ],
-        tolerates: &[Filter::Escape],
-        exact: true,
-    },
+    needs: prediction::NEEDS,
     make,
 };
 

@@ -23,7 +23,7 @@ mod witness;
 
 pub(crate) use deadlocks::deadlocks;
 pub(crate) use describe::describe;
-pub(crate) use overlapping::{Overlapping, concerns};
+pub(crate) use overlapping::{NEEDS, Overlapping, concerns};
 pub(crate) use races::races;
 pub(crate) use replay::replay;
 pub(crate) use window::Window;

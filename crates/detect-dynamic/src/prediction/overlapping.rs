@@ -3,15 +3,27 @@
 use unsnarl_trace::{Event, Operation};
 
 use super::window::{HeldLocks, Window};
-use crate::detector::{EventKind, kind_of};
+use crate::detector::{EventKind, Filter, Needs, kind_of};
 
 /// How many events a window has. What a prediction takes grows faster than that.
 const EVENTS: usize = 1 << 15;
 
+/// What detectors of predictions must see.
+pub(crate) const NEEDS: Needs = Needs {
+    events: &[
+        EventKind::Access,
+        EventKind::Lock,
+        EventKind::Contention,
+        EventKind::Thread,
+        EventKind::Channel,
+    ],
+    tolerates: &[Filter::Escape],
+    exact: true,
+};
+
 /// Whether a reordering has to do with such an event. Others are not in windows.
 pub(crate) fn concerns(operation: Operation) -> bool {
-    use EventKind::{Access, Channel, Contention, Lock, Thread};
-    matches!(kind_of(operation), Access | Lock | Contention | Thread | Channel)
+    NEEDS.events.contains(&kind_of(operation))
 }
 
 /// The events of the window that grows.
