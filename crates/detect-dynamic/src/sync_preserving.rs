@@ -13,7 +13,8 @@
 //! reordering that preserves synchronization.
 //!
 //! Misses: races for which critical sections would have to change places, and accesses that are more than a window apart.
-//! What code would do that reads other values is not known: nothing is told about it.
+//! What code would do that reads other values is not known: nothing is told about it. Tells although it cannot be: a pair
+//! of which one thread has its object from the other by a way that no event tells.
 
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, Tables};
