@@ -199,21 +199,13 @@ impl Detector for Wcp {
             Operation::Forget(variable) => self.variables[variable] = OfVariable::default(),
             Operation::Acquire(lock) => self.acquire(event.thread, lock),
             Operation::Release(lock) => self.release(event.thread, lock),
-            Operation::AcquireShared(lock) => {
+            Operation::AcquireShared(lock) | Operation::Wake(lock) => {
                 state.before.join(&self.locks[lock].all);
                 state.before.join(&self.locks[lock].shared);
             }
-            Operation::ReleaseShared(lock) => {
+            Operation::ReleaseShared(lock) | Operation::Wait(lock) => {
                 self.locks[lock].shared.join(&state.now(thread));
                 state.is_told = true;
-            }
-            Operation::Wait(lock) => {
-                self.locks[lock].shared.join(&state.now(thread));
-                state.is_told = true;
-            }
-            Operation::Wake(lock) => {
-                state.before.join(&self.locks[lock].all);
-                state.before.join(&self.locks[lock].shared);
             }
             Operation::Send(channel) => {
                 self.channels[channel].join(&state.now(thread));
