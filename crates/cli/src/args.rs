@@ -375,7 +375,7 @@ impl ProgramArguments {
 fn rule_parser() -> impl TypedValueParser<Value = Rule> {
     let rules = Rule::ALL.iter().map(|rule| {
         let value = PossibleValue::new(rule.id()).help(rule.summary());
-        value.hide(!FOUND_STATICALLY.contains(rule))
+        value.hide(!is_found_statically(*rule))
     });
     PossibleValuesParser::new(rules)
         .map(|id| Rule::from_id(&id).expect("only ids of rules are possible values"))
@@ -397,8 +397,10 @@ fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The rules that have a static detector. The others are understood and not shown.
-pub(crate) const FOUND_STATICALLY: &[Rule] = &[Rule::DataRace, Rule::UnsafePublication];
+/// Whether a rule has a static detector. The others are understood and not shown.
+pub(crate) fn is_found_statically(rule: Rule) -> bool {
+    unsnarl_detect_static::DETECTORS.iter().any(|detector| detector.rule == rule)
+}
 
 /// Which findings fail a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,7 +10,7 @@ use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
 use crate::analysis::{execute, is_thread};
-use crate::args::{CheckArguments, FOUND_STATICALLY, ReportFormat};
+use crate::args::{CheckArguments, ReportFormat, is_found_statically};
 use crate::output::Output;
 use crate::progress::Phases;
 use crate::session::{self, Session, failure_text};
@@ -48,7 +48,8 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let classes = session.classes()?;
     let execution = execute(&mut session, &mut phases)?;
     phases.enter("detectors");
-    let options = detect_static::Options { arrays: arguments.arrays };
+    let rules = arguments.rules.clone();
+    let options = detect_static::Options { arrays: arguments.arrays, rules };
     let checked = detect_static::check(&mut session.program, &execution, &options);
     phases.finish();
 
@@ -87,8 +88,7 @@ fn chosen(
     let mut notes = Vec::new();
     let mut findings = merge_all(findings);
     if !arguments.rules.is_empty() {
-        findings.retain(|finding| arguments.rules.contains(&finding.rule));
-        for rule in arguments.rules.iter().filter(|rule| !FOUND_STATICALLY.contains(rule)) {
+        for rule in arguments.rules.iter().filter(|rule| !is_found_statically(**rule)) {
             notes.push(format!("no static detector finds {rule}: it was not looked for"));
         }
     }

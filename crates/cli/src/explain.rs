@@ -75,7 +75,7 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     let execution = execute(&mut session, &mut phases)?;
     phases.enter("detectors");
     // Elements of arrays are asked for by the field that holds the array.
-    let options = detect_static::Options { arrays: true };
+    let options = detect_static::Options { arrays: true, ..detect_static::Options::default() };
     let program = &mut session.program;
     let checked = detect_static::check(program, &execution, &options);
     let lines = detect_static::explain_field(program, &execution, &checked, &class, &field);

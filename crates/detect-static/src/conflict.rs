@@ -50,6 +50,18 @@ pub(crate) struct Conflicts {
     pub(crate) stats: Vec<(&'static str, u64)>,
 }
 
+impl Conflicts {
+    /// What was not judged, for the user.
+    pub(crate) fn note(&self) -> Option<String> {
+        let (first, others) = self.incomplete.split_first()?;
+        let such = match others.len() {
+            0 => first.clone(),
+            more => format!("{first} and {more} more"),
+        };
+        Some(format!("not all pairs of accesses were compared, for there are too many: {such}"))
+    }
+}
+
 /// A variable with conflicting accesses, over all its objects.
 #[derive(Debug)]
 pub(crate) struct Conflicting {

@@ -55,7 +55,7 @@ impl ConflictClass {
 /// Finds data races.
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut counts = ConflictClass::ALL.map(|class| (class, 0));
-    let races = input.conflicts.variables.par_iter().map(|conflicting| {
+    let races = input.conflicts().variables.par_iter().map(|conflicting| {
         let race = Race::new(input.describe, conflicting);
         (race.class, race.finding())
     });

@@ -10,6 +10,8 @@ mod hint;
 mod reasons;
 mod unsafe_publication;
 
+use std::cell::OnceCell;
+
 use unsnarl_findings::{Finding, Rule};
 use unsnarl_program::Program;
 use unsnarl_symbolic::Execution;
@@ -25,6 +27,8 @@ pub struct Options {
     /// Also judge elements of arrays. Threads often work on different parts of one array, which the
     /// analysis cannot see.
     pub arrays: bool,
+    /// Look only for these; for all, if there are none.
+    pub rules: Vec<Rule>,
 }
 
 /// What the detectors have to say.
@@ -49,7 +53,7 @@ pub struct Detector {
 }
 
 /// The one table of static detectors.
-pub static DETECTORS: [Detector; 2] = [
+pub static DETECTORS: &[Detector] = &[
     Detector { rule: Rule::DataRace, name: data_race::NAME, run: data_race::run },
     Detector {
         rule: Rule::UnsafePublication,
@@ -58,33 +62,36 @@ pub static DETECTORS: [Detector; 2] = [
     },
 ];
 
-/// What every detector is given. Conflicts are looked for once.
+/// What every detector is given.
 struct Input<'i, 'm> {
     /// Program and execution, and names for what is in them.
     describe: &'i Describe<'i, 'm>,
-    conflicts: &'i Conflicts,
+    options: &'i Options,
+    conflicts: OnceCell<Conflicts>,
+}
+
+impl Input<'_, '_> {
+    /// The pairs of accesses that nothing keeps apart, looked for once if anybody wants them.
+    fn conflicts(&self) -> &Conflicts {
+        self.conflicts.get_or_init(|| conflict::conflicts(self.describe, self.options))
+    }
 }
 
 /// Where every detector puts what it has to say.
 type Output = Checked;
 
-/// Runs all detectors.
+/// Runs the detectors of the wanted rules.
 pub fn check(program: &mut Program<'_>, execution: &Execution<'_>, options: &Options) -> Checked {
     let describe = Describe::new(program, execution);
-    let conflicts = conflict::conflicts(&describe, options);
-    let mut checked = Checked { stats: conflicts.stats.clone(), ..Checked::default() };
-    if let [first, others @ ..] = conflicts.incomplete.as_slice() {
-        let such = match others.is_empty() {
-            true => first.clone(),
-            false => format!("{first} and {} more", others.len()),
-        };
-        checked.notes.push(format!(
-            "not all pairs of accesses were compared, for there are too many: {such}"
-        ));
-    }
-    let input = Input { describe: &describe, conflicts: &conflicts };
-    for detector in &DETECTORS {
+    let input = Input { describe: &describe, options, conflicts: OnceCell::new() };
+    let mut checked = Checked::default();
+    let is_wanted = |rule| options.rules.is_empty() || options.rules.contains(&rule);
+    for detector in DETECTORS.iter().filter(|detector| is_wanted(detector.rule)) {
         (detector.run)(&input, &mut checked);
+    }
+    if let Some(conflicts) = input.conflicts.get() {
+        checked.stats.extend(conflicts.stats.iter().copied());
+        checked.notes.extend(conflicts.note());
     }
     checked
 }
@@ -97,7 +104,7 @@ mod tests {
     fn every_detector_has_a_page_and_a_rule_of_its_own() {
         let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
         let mut rules = std::collections::BTreeSet::new();
-        for detector in &DETECTORS {
+        for detector in DETECTORS {
             assert!(rules.insert(detector.rule), "{} is in the table twice", detector.rule);
             let page = pages.join(format!("{}.md", detector.rule));
             assert!(page.is_file(), "{} is missing", page.display());

@@ -66,7 +66,7 @@ static PARTS_AFFECTED: Heuristic = Heuristic {
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let describe = input.describe;
     let racy: Vec<(FieldId, &[Pair])> = input
-        .conflicts
+        .conflicts()
         .variables
         .iter()
         .filter_map(|conflicting| match conflicting.kind {

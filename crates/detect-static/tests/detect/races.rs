@@ -216,7 +216,7 @@ class T {
     }
 }";
     assert!(checked(source).checked.findings.is_empty());
-    let outcome = run(source, &Entries::Main, &Options { arrays: true }, &[]);
+    let outcome = run(source, &Entries::Main, &Options { arrays: true, ..Options::default() }, &[]);
     let race = outcome.race();
     assert_eq!(race.subject.as_variable(), Some(&Variable::elements("int[]")));
     assert!(race.message.starts_with("an element of T.counts (int[]) is written"));
