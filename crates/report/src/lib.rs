@@ -4,4 +4,6 @@
 //! colour, is the caller's business; nothing here prints, opens a file or looks at the environment.
 
 pub mod json;
+pub mod sarif;
+pub mod source;
 pub mod text;

@@ -2,4 +2,5 @@
 
 mod json;
 mod sample;
+mod sarif;
 mod text;
