@@ -1,5 +1,6 @@
 //! The same reports in every format.
 
+mod html;
 mod json;
 mod sample;
 mod sarif;

@@ -90,7 +90,7 @@ pub(crate) fn many(count: u32) -> Report {
         let place = |name, line| frame(method(&class, name, "()V"), "Class.java", line);
         let evidence = Evidence::ALL[number as usize % 3];
         Finding::new(
-            if number % 5 == 0 { Rule::LocksetRace } else { Rule::DataRace },
+            if number.is_multiple_of(5) { Rule::LocksetRace } else { Rule::DataRace },
             Subject::variable(Variable::field(class.as_str(), format!("field{number}"))),
             evidence,
             "test",
