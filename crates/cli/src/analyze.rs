@@ -7,16 +7,15 @@ use std::time::Instant;
 use anyhow::bail;
 use unsnarl_detect_dynamic::{DetectorEntry, RacingEvent};
 use unsnarl_findings::Frame;
-use unsnarl_report::json;
 use unsnarl_trace::{self as trace, Tables};
 
 use crate::ExitStatus;
 use crate::args::{AnalyzeArguments, TraceReportFormat};
-use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
 use crate::joining;
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -40,10 +39,8 @@ pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::
     output.detail(&format!("{:.0} events per second", all.count("events") as f64 / seconds));
     joining::join(&mut all, joined);
     let report = all.report(failures, seconds);
-    match arguments.format {
-        TraceReportFormat::Text => write_text(&report, output)?,
-        TraceReportFormat::Json => json::write(&report, output.result())?,
-        TraceReportFormat::Tsv => {}
+    if let Some(format) = arguments.format.of_report() {
+        report::write(&report, format, &arguments.source, &[], output)?;
     }
     if arguments.format != TraceReportFormat::Text {
         report.notes.iter().for_each(|note| output.warn(note));

@@ -41,10 +41,10 @@ pub(crate) struct CommonArguments {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
-    /// Leave out warnings and progress; errors are still shown
+    /// Show a finding in one line, and leave out warnings and progress; errors are still shown
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more about what is being done
+    /// Show all of a finding, and say more about what is being done
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 }
@@ -66,6 +66,7 @@ pub(crate) enum Command {
     Check(CheckArguments),
     Run(RunArguments),
     Analyze(AnalyzeArguments),
+    Report(ReportArguments),
     Explain(ExplainArguments),
     Inspect(InspectArguments),
     Demo(DemoArguments),
@@ -97,6 +98,8 @@ pub(crate) struct CheckArguments {
     /// In which form
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
 }
@@ -174,6 +177,8 @@ pub(crate) struct RunArguments {
     /// In which form
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
 }
 
 const DEFAULT_BUFFER: u32 = 512;
@@ -210,6 +215,7 @@ impl Default for RunArguments {
             exit_code: ExitCodeOf::Findings,
             fail_on: FailOn::Warning,
             format: ReportFormat::Text,
+            source: SourceArguments::default(),
         }
     }
 }
@@ -262,6 +268,54 @@ pub(crate) struct AnalyzeArguments {
     /// In which form
     #[arg(long, value_enum, default_value_t = TraceReportFormat::Text)]
     pub(crate) format: TraceReportFormat,
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+}
+
+/// Show findings of earlier invocations in another form
+///
+/// FINDINGS are JSON reports of any command, written with --format json. What several of them say about the same
+/// defect becomes one finding. The exit status is 0, whatever they say.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// The JSON reports
+    #[arg(value_name = "FINDINGS", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// For people at a terminal [default]
+    #[arg(long, group = "form")]
+    pub(crate) text: bool,
+    /// For the browser, one file that loads nothing
+    #[arg(long, group = "form")]
+    pub(crate) html: bool,
+    /// For code scanning services and editors, SARIF 2.1.0
+    #[arg(long, group = "form")]
+    pub(crate) sarif: bool,
+    /// For programs, as docs/schema/findings-1.schema.json says
+    #[arg(long, group = "form")]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+}
+
+impl ReportArguments {
+    /// The form that is asked for.
+    pub(crate) fn format(&self) -> ReportFormat {
+        match (self.html, self.sarif, self.json) {
+            (true, _, _) => ReportFormat::Html,
+            (_, true, _) => ReportFormat::Sarif,
+            (_, _, true) => ReportFormat::Json,
+            _ => ReportFormat::Text,
+        }
+    }
+}
+
+/// Where source is.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SourceArguments {
+    /// A folder or a jar with source to show [default: where Maven and Gradle put it near the classes, and NAME-sources.jar
+    /// beside NAME.jar]
+    #[arg(long, value_name = "DIR|JAR")]
+    pub(crate) source: Vec<PathBuf>,
 }
 
 /// Explain a rule, or why a field was or was not reported
@@ -453,6 +507,10 @@ pub(crate) enum ReportFormat {
     Text,
     /// For programs, as docs/schema/findings-1.schema.json says
     Json,
+    /// For code scanning services and editors, SARIF 2.1.0
+    Sarif,
+    /// For the browser, one file that loads nothing
+    Html,
 }
 
 /// The forms in which `analyze` can report.
@@ -462,8 +520,25 @@ pub(crate) enum TraceReportFormat {
     Text,
     /// For programs, as docs/schema/findings-1.schema.json says
     Json,
+    /// For code scanning services and editors, SARIF 2.1.0
+    Sarif,
+    /// For the browser, one file that loads nothing
+    Html,
     /// A line for every racing event: trace, detector, location, variable, separated by tabs
     Tsv,
+}
+
+impl TraceReportFormat {
+    /// The form of the report, unless there is none beside the lines.
+    pub(crate) fn of_report(self) -> Option<ReportFormat> {
+        match self {
+            Self::Text => Some(ReportFormat::Text),
+            Self::Json => Some(ReportFormat::Json),
+            Self::Sarif => Some(ReportFormat::Sarif),
+            Self::Html => Some(ReportFormat::Html),
+            Self::Tsv => None,
+        }
+    }
 }
 
 /// What `inspect` shows.
@@ -595,6 +670,8 @@ mod tests {
             "analyze",
             "analyze --detect magic a.std",
             "analyze --format dot a.std",
+            "report",
+            "report --html --sarif a.json",
             "explain",
             "no-such-command",
         ] {

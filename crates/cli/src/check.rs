@@ -3,9 +3,8 @@
 use std::time::Instant;
 
 use unsnarl_detect_static::{self as detect_static, Checked};
-use unsnarl_findings::{Finding, Report, Statistic, Tool, merge_all};
+use unsnarl_findings::{Finding, Report, Statistic, merge_all};
 use unsnarl_program::MethodId;
-use unsnarl_report::{json, text};
 use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
@@ -13,28 +12,15 @@ use crate::analysis::{execute, is_thread};
 use crate::args::{CheckArguments, ReportFormat, is_found_statically};
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
 use crate::session::{self, Session, failure_text};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let report = examine(arguments, output)?;
-    match arguments.format {
-        ReportFormat::Text => write_text(&report, output)?,
-        ReportFormat::Json => json::write(&report, output.result())?,
-    }
+    report::write(&report, arguments.format, &arguments.source, &arguments.inputs, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(if fails { ExitStatus::Findings } else { ExitStatus::Clean })
-}
-
-/// Writes the report for people.
-pub(crate) fn write_text(report: &Report, output: &mut Output) -> anyhow::Result<()> {
-    let styles = styles(output);
-    Ok(text::write(report, &styles, output.result())?)
-}
-
-/// In colour or not.
-pub(crate) fn styles(output: &Output) -> text::Styles {
-    if output.coloured() { text::Styles::coloured() } else { text::Styles::plain() }
 }
 
 /// Analyses the program and judges it.
@@ -65,11 +51,10 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let (findings, left_out) = chosen(findings, arguments, is_coarse);
     session.add_notes(notes);
     session.add_notes(left_out);
-    if arguments.format == ReportFormat::Json {
+    if arguments.format != ReportFormat::Text {
         session.report_failures(output);
     }
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let mut report = Report::new(Tool { name: "unsnarl".to_owned(), version }, findings);
+    let mut report = Report::new(crate::tool(), findings);
     report.notes = session.failures().iter().map(failure_text).chain(session.notes()).collect();
     report.stats = stats.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Ok(report)

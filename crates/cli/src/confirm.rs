@@ -10,7 +10,9 @@ use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule
 
 use unsnarl_launch::{Launched, is_java};
 
-use crate::args::{CheckArguments, FailOn, ProgramArguments, ReportFormat, RunArguments};
+use crate::args::{
+    CheckArguments, FailOn, ProgramArguments, ReportFormat, RunArguments, SourceArguments,
+};
 use crate::check;
 use crate::dynamic::Analyzed;
 use crate::joining;
@@ -71,6 +73,7 @@ pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result
         arrays: false,
         min_confidence: None,
         format: ReportFormat::Text,
+        source: SourceArguments::default(),
         program: ProgramArguments {
             jdk: home_of(program),
             entries,

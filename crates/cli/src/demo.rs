@@ -11,9 +11,11 @@ use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 use crate::ExitStatus;
 use crate::args::{
     CheckArguments, DemoArguments, FailOn, ProgramArguments, ReportFormat, RunArguments,
+    SourceArguments,
 };
 use crate::check;
 use crate::output::Output;
+use crate::report;
 use crate::run::{self, Streams};
 
 /// A program of `examples/`, in a package of its name.
@@ -84,7 +86,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     for example in examples {
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
-        check::write_text(&report, output)?;
+        let (format, inputs) = (ReportFormat::Text, [example.classes(folder)]);
+        report::write(&report, format, &SourceArguments::default(), &inputs, output)?;
         let (watched, _) =
             run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
@@ -151,6 +154,7 @@ impl Example {
             arrays: false,
             min_confidence: None,
             format: ReportFormat::Text,
+            source: SourceArguments::default(),
         }
     }
 }

@@ -11,10 +11,10 @@ use unsnarl_report::text;
 use crate::ExitStatus;
 use crate::analysis::execute;
 use crate::args::ExplainArguments;
-use crate::check;
 use crate::near::nearest;
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
 use crate::session::{self, Session};
 
 /// The page of every rule that some detector finds.
@@ -27,6 +27,11 @@ const PAGES: &[(Rule, &str)] = &[
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
 ];
+
+/// The page of a rule, if some detector finds it.
+pub(crate) fn page(rule: Rule) -> Option<&'static str> {
+    PAGES.iter().find(|(of, _)| *of == rule).map(|(_, page)| *page)
+}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -48,8 +53,8 @@ pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::
 
 fn explain_rule(rule: Rule, output: &mut Output) -> anyhow::Result<()> {
     let out = output.result();
-    match PAGES.iter().find(|(of, _)| *of == rule) {
-        Some((_, page)) => out.write_all(page.as_bytes())?,
+    match page(rule) {
+        Some(page) => out.write_all(page.as_bytes())?,
         None => writeln!(
             out,
             "# {rule}\n\n{}\n\nIts severity is {}. No detector of this version finds it yet.",
@@ -82,7 +87,7 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     phases.finish();
     let Some(lines) = lines else { bail!("nothing is known about {class}.{field}") };
     session.report_problems(output);
-    let styles = check::styles(output);
+    let styles = report::styles(output);
     Ok(text::write_facts(&lines, &styles, output.result())?)
 }
 

@@ -1,8 +1,8 @@
 //! Finds the source of the classes that a report is about: in the folders and jars of `--source`, and where Maven,
 //! Gradle and plain javac leave it near the classes.
 //!
-//! In a folder of `--source` a file may be anywhere, if its path ends with its package or the package stands in it.
-//! Elsewhere it must be exactly where its package says. What cannot be read is told and goes without source.
+//! A file is the right one if it is where its package says, or if it declares that package. In a folder of `--source`
+//! it may be anywhere. What cannot be read is told and goes without source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -118,9 +118,11 @@ impl Search<'_> {
                 continue;
             }
             for key in self.wanted.clone() {
-                let file = root.join(key.path());
-                if file.is_file() {
-                    self.take(&key, &file);
+                let (in_package, beside) = (root.join(key.path()), root.join(&key.file));
+                if in_package.is_file() {
+                    self.take(&key, &in_package);
+                } else if beside.is_file() && self.declares(&beside, &key.package) {
+                    self.take(&key, &beside);
                 }
             }
         }
@@ -238,7 +240,8 @@ mod tests {
         let common = CommonArguments { output: None, color, quiet: true, verbose: false };
         let output = Output::open(&common).expect("standard output is there");
         let findings = [finding("a.b.C$1", "C.java")];
-        let sources = find(&findings, &paths(given), &paths(inputs), &output).expect("all is there");
+        let sources =
+            find(&findings, &paths(given), &paths(inputs), &output).expect("all is there");
         let (_, file) = sources.iter().next()?;
         let below = file.path.strip_prefix(&format!("{}/", folder.path().display()));
         below.map(str::to_owned)
@@ -252,8 +255,9 @@ mod tests {
             ("src/test/java/a/b/C.java", "target/test-classes"),
             ("src/a/b/C.java", "out"),
             ("a/b/C.java", "."),
+            ("C.java", "classes"),
         ] {
-            let path = found(&[(source, "")], &[], &[input]);
+            let path = found(&[(source, "package a.b;")], &[], &[input]);
             assert!(path.is_some_and(|path| path.ends_with(source)), "{source}");
         }
         assert_eq!(found(&[("other/a/b/C.java", "")], &[], &["target/classes"]), None);
@@ -268,7 +272,10 @@ mod tests {
             (vec![("x/C.java", ""), ("C.java", "package a.b.c;")], None),
         ];
         for (files, expected) in cases {
-            assert_eq!(found(&files, &["."], &[]).as_deref().map(|it| it.trim_start_matches("./")), expected);
+            assert_eq!(
+                found(&files, &["."], &[]).as_deref().map(|it| it.trim_start_matches("./")),
+                expected
+            );
         }
     }
 

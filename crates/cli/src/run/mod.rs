@@ -16,17 +16,16 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use unsnarl_detect_dynamic::{EventKind, Filter};
 use unsnarl_findings::{Finding, Report};
-use unsnarl_launch::Agent;
-use unsnarl_report::json;
+use unsnarl_launch::{Agent, Launched, is_java};
 use unsnarl_trace::session;
 
 use crate::ExitStatus;
-use crate::args::{DetectArguments, ExitCodeOf, ReportFormat, RunArguments};
-use crate::check::write_text;
+use crate::args::{DetectArguments, ExitCodeOf, RunArguments};
 use crate::confirm;
 use crate::dynamic::{self, Analyzed};
 use crate::joining;
 use crate::output::Output;
+use crate::report;
 use crate::session::models;
 
 use folder::RunFolder;
@@ -46,7 +45,11 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     let planned = Planned::find(arguments, output)?;
     let (report, ended) =
         watch_program(arguments, Streams::Inherited, suspicions, planned.as_ref())?;
-    write(&report, arguments, output)?;
+    let classes = match is_java(&arguments.command[0]) {
+        true => Launched::by(&arguments.command[1..]).class_path,
+        false => Vec::new(),
+    };
+    report::write(&report, arguments.format, &arguments.source, &classes, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
         ExitCodeOf::Program => ExitStatus::Program(ended.code()),
@@ -106,14 +109,6 @@ pub(crate) fn watch_program(
     }
     let seconds = started.elapsed().as_secs_f64();
     Ok((analyzed.report(watched.failures, seconds), ended))
-}
-
-fn write(report: &Report, arguments: &RunArguments, output: &mut Output) -> anyhow::Result<()> {
-    match arguments.format {
-        ReportFormat::Text => write_text(report, output)?,
-        ReportFormat::Json => json::write(report, output.result())?,
-    }
-    Ok(())
 }
 
 /// What the agent is told.

@@ -7,6 +7,7 @@ mod check;
 mod inspect;
 mod joining;
 mod pages;
+mod report;
 mod rules;
 mod run;
 mod support;
