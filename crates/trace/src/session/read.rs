@@ -91,9 +91,10 @@ impl Session {
     fn from_storage(storage: Storage) -> Self {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
+        let is_exact = storage.text(EXACT_FILE).is_some();
         Self {
             has_forgotten: false,
-            is_exact: storage.text(EXACT_FILE).is_some(),
+            is_exact,
             storage,
             stop: Arc::default(),
             tables: TableReader::new(),
@@ -104,7 +105,7 @@ impl Session {
             expected: 1,
             unfinished: None,
             has_new_events: false,
-            translator: Translator::new(Descriptions::default(), models),
+            translator: Translator::new(Descriptions::default(), models, is_exact),
             problems,
         }
     }
