@@ -77,7 +77,7 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     // Elements of arrays are asked for by the field that holds the array.
     let options = detect_static::Options { arrays: true, ..detect_static::Options::default() };
     let program = &mut session.program;
-    let checked = detect_static::check(program, &execution, &options);
+    let checked = detect_static::check(program, &models, &execution, &options);
     let lines = detect_static::explain_field(program, &execution, &checked, &class, &field);
     phases.finish();
     let Some(lines) = lines else { bail!("nothing is known about {class}.{field}") };
