@@ -7,6 +7,7 @@ mod data_race;
 mod describe;
 mod explain;
 mod hint;
+mod lock_calls;
 mod lock_name;
 mod lock_text;
 mod lock_use;
@@ -19,6 +20,7 @@ mod unreleased_lock;
 mod unsafe_publication;
 mod wait_outside_loop;
 mod waits;
+mod walk;
 mod ways_out;
 
 use std::cell::OnceCell;

@@ -1,21 +1,18 @@
 //! What the methods of the input do with locks, as their code says it: the common ground of the rules
 //! about how locks are used. All methods are looked at, whether anything calls them or not.
-//!
-//! What a call of the library does with a lock is in the models; a call is judged by the class that it
-//! names, or by that of the view (`readLock()`) behind the field that it goes through. A class of the input that is itself
-//! a lock is not modelled.
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
-use unsnarl_models::{Blocking, Effect, LockMode, MethodModel, Models, Outcome, Place};
+use unsnarl_models::{Blocking, LockMode, Models, Outcome};
 use unsnarl_program::body::{BlockId, Body, Operation, StatementId, Value};
-use unsnarl_program::names::{MethodRefId, TypeId};
+use unsnarl_program::names::TypeId;
 use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
 
+use crate::lock_calls::View;
 use crate::lock_name::{Name, Names, Root};
 
 /// All methods of the input.
@@ -103,7 +100,8 @@ impl LockUse {
             program.classes().keys().filter(|&class| is_input(program, class)).collect();
         let mut methods: Vec<Code> = Vec::new();
         for &class in &classes {
-            for method in program.classes()[class].methods.to_vec() {
+            let declared = program.classes()[class].methods.clone();
+            for &method in &declared {
                 methods.extend(Code::new(program, class, method));
             }
         }
@@ -204,12 +202,6 @@ impl LockUse {
     }
 }
 
-/// What a view of a lock is a view of.
-struct View {
-    class: ClassId,
-    owner: Name,
-}
-
 impl Code {
     fn new(program: &mut Program<'_>, class: ClassId, method: MethodId) -> Option<Self> {
         let body = program.body(method)?;
@@ -296,154 +288,5 @@ impl Code {
     /// The lock that a synchronized method holds.
     pub(crate) fn own_monitor(&self) -> Option<Name> {
         (self.is_synchronized && !self.is_static).then(|| Name::of(Root::Parameter(0)))
-    }
-
-    fn find_uses(
-        &self,
-        program: &mut Program<'_>,
-        models: &Models,
-        views: &FxHashMap<FieldId, View>,
-    ) -> Vec<Use> {
-        let mut uses = Vec::new();
-        for (statement, data) in self.body.statements.iter() {
-            let mut add = |action, lock, value| {
-                uses.push(Use { statement, action, lock, value });
-            };
-            match data.operation {
-                Operation::MonitorEnter(value) => add(Action::Enter, self.name(value), value),
-                Operation::MonitorExit(value) => add(Action::Exit, self.name(value), value),
-                Operation::Invoke { method, ref arguments, .. } => {
-                    let view = arguments.first().and_then(|&receiver| {
-                        let through_field = self.loaded_from(receiver).and_then(|f| views.get(&f));
-                        match through_field {
-                            Some(view) => {
-                                let holder = self.name(receiver);
-                                Some((view.class, owner_beside(&holder, &view.owner)))
-                            }
-                            None => {
-                                let view = self.view(program, models, receiver)?;
-                                Some((view.class, Some(view.owner)))
-                            }
-                        }
-                    });
-                    let class = view.as_ref().map(|&(class, _)| class);
-                    let Some(callee) = self.callee(statement) else { continue };
-                    let Some(model) = model(program, models, method, callee, class) else {
-                        continue;
-                    };
-                    let is_static = program.methods()[callee].is_static();
-                    for effect in &model.effects {
-                        let Some((action, place)) = action(effect) else { continue };
-                        let (base, is_view) = match place {
-                            Place::Slot(base, _) => (&**base, true),
-                            place => (place, false),
-                        };
-                        let position = match *base {
-                            Place::This => 0,
-                            Place::Argument(number) => {
-                                usize::from(number) + usize::from(!is_static)
-                            }
-                            _ => continue,
-                        };
-                        let Some(&value) = arguments.get(position) else { continue };
-                        let owner = view.as_ref().filter(|_| is_view).and_then(|v| v.1.clone());
-                        add(action, owner.unwrap_or_else(|| self.name(value)), value);
-                    }
-                }
-                _ => {}
-            }
-        }
-        uses
-    }
-
-    /// The view of a lock that a call makes.
-    fn view(&self, program: &mut Program<'_>, models: &Models, value: Value) -> Option<View> {
-        let definition = self.body.values[value].definition;
-        let Operation::Invoke { method, ref arguments, .. } =
-            self.body.statements[definition].operation
-        else {
-            return None;
-        };
-        let callee = self.callee(definition)?;
-        let model = model(program, models, method, callee, None)?;
-        let is_view = model.effects.iter().any(|effect| {
-            let is_slot_of_result =
-                |to: &Place| matches!(to, Place::Slot(base, _) if **base == Place::Result);
-            matches!(effect, Effect::Flow { from: Place::This, to } if is_slot_of_result(to))
-        });
-        let class = model.effects.iter().find_map(|effect| match effect {
-            Effect::Return(Place::New(class)) if is_view => Some(class.as_bytes()),
-            _ => None,
-        })?;
-        Some(View { class: program.find_class(class)?, owner: self.name(*arguments.first()?) })
-    }
-}
-
-/// What the owner of a view is called where the field with the view is called `holder`; `owner` is what the
-/// method calls it that makes the view.
-fn owner_beside(holder: &Name, owner: &Name) -> Option<Name> {
-    match (owner.root, holder.steps.split_last()) {
-        (Root::Parameter(0), Some((_, base))) => {
-            let mut name = Name { root: holder.root, steps: base.into() };
-            name.steps.extend(owner.steps.iter().copied());
-            Some(name)
-        }
-        (Root::Static(_), _) => Some(owner.clone()),
-        _ => None,
-    }
-}
-
-/// What an effect does with a lock, and with which.
-fn action(effect: &Effect) -> Option<(Action, &Place)> {
-    Some(match effect {
-        Effect::Acquire { lock, mode, blocking, once, when } => {
-            let (mode, blocking, once, when) = (*mode, *blocking, *once, when.clone());
-            (Action::Acquire { mode, blocking, once, when }, lock)
-        }
-        Effect::Release { lock, mode, .. } => (Action::Release { mode: *mode }, lock),
-        Effect::Wait { on, lock, timed } => {
-            (Action::Wait { timed: *timed, is_monitor: lock.is_none() }, on)
-        }
-        Effect::Notify { on, all } => (Action::Notify { all: *all }, on),
-        Effect::Receive { channel, blocking, once: true, when, .. } => {
-            (Action::Take { blocking: *blocking, when: when.clone() }, channel)
-        }
-        Effect::Send { channel, within: None, .. } => (Action::Give, channel),
-        _ => return None,
-    })
-}
-
-/// What the models say about a call. `class` is that of the receiver, where more is known of it than what the
-/// call says. Code of the input speaks for itself.
-fn model<'m>(
-    program: &mut Program<'_>,
-    models: &'m Models,
-    reference: MethodRefId,
-    callee: MethodId,
-    class: Option<ClassId>,
-) -> Option<&'m MethodModel> {
-    let data = &program.methods()[callee];
-    let (declaring, name, descriptor) = (data.class, data.name, data.descriptor);
-    let is_inherited = !data.is_static() && name != program.names.known.init;
-    if program.role(declaring) == Some(Role::Input) && !data.is_abstract() {
-        return None;
-    }
-    let named = program.names.method_ref_data(reference).class;
-    let class = class.or_else(|| program.class_of_type(named))?;
-    let on = |above: ClassId| {
-        let names = &program.names;
-        let models = models.methods_of(names.bytes(program.classes()[above].name))?;
-        models.method(names.bytes(name), names.bytes(descriptor))
-    };
-    let nearest_interface = || {
-        let above = program.classes()[class].ancestors.iter();
-        above
-            .filter_map(|&above| Some((above, on(above)?)))
-            .reduce(|left, right| if program.is_subclass(right.0, left.0) { right } else { left })
-            .map(|(_, model)| model)
-    };
-    match is_inherited {
-        true => program.superclasses(class).find_map(on).or_else(nearest_interface),
-        false => on(declaring),
     }
 }

@@ -13,7 +13,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use unsnarl_findings::{Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Subject};
+use unsnarl_findings::{
+    Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject,
+};
 use unsnarl_program::FieldId;
 use unsnarl_program::names::{Type, TypeId};
 
@@ -181,6 +183,7 @@ fn nobody(input: &Input<'_, '_>, group: &Group<'_>) -> Option<Finding> {
     finding.reasons.push(NOTHING_TESTED.holds());
     if site.is_timed {
         finding.reasons.push(TIMED.holds());
+        finding.severity = Severity::Note;
     }
     finding.hint = Some(
         "set a flag under the lock when notifying, and wait in a loop that tests it".to_owned(),

@@ -3,7 +3,8 @@
 //!
 //! No seed has it. From every acquisition all ways are followed ([`crate::ways_out`]) until the lock is
 //! released, by the method itself or by one that it calls and that only releases. A method that acquires and nowhere
-//! releases is half of a pair (`begin` and `end`) and is judged only if nobody ever releases the lock.
+//! releases is half of a pair (`begin` and `end`) and is judged only if nobody ever releases the lock; one that releases first
+//! gives away for a while what its caller holds, and is not judged.
 //!
 //! **Guarantees**: every acquisition in the input is judged, reachable or not, as far as the bound on ways reaches.
 //! **Misses**: locks that are handed to other code to be released there; a lock that is acquired more often
@@ -20,6 +21,7 @@ use unsnarl_program::{FieldId, MethodId};
 
 use crate::lock_name::Name;
 use crate::lock_use::{Action, Code, LockUse, Use};
+use crate::walk::Walk;
 use crate::ways_out::{self, Exit, ExitKind};
 use crate::{Input, Output, lock_text};
 
@@ -102,8 +104,19 @@ fn judge(
         let field = acquired.lock.field()?;
         return (is_blocking && is_never_released(&input.lock_use, field)).then_some(None);
     }
+    if is_held_by_caller(code, &acquired.lock, &released) {
+        return None;
+    }
     ways_out::worst_exit(input.describe.program, &input.lock_use, code, acquired, &released)
         .map(Some)
+}
+
+/// Whether a lock is released before it is acquired.
+fn is_held_by_caller(code: &Code, lock: &Name, released: &FxHashSet<StatementId>) -> bool {
+    let of_lock = code.uses.iter().filter(|it| it.lock == *lock && acquired_mode(it).is_some());
+    let bounds = of_lock.map(|it| it.statement).collect();
+    let walk = Walk { code, bounds: &bounds };
+    released.iter().any(|&release| walk.reaches([code.body.entry()], release, None))
 }
 
 /// Whether a field is used for nothing but to acquire the lock in it.

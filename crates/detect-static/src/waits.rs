@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 
 use unsnarl_classfile::Opcode;
-use unsnarl_entity::{EntityId, EntitySet};
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::names::Names;
 
 use crate::lock_name::{Name, Root, Step};
 use crate::lock_use::{Action, Code, LockUse, Use};
+use crate::walk::{Walk, is_in_loop};
 
 /// How deep a tested expression is looked at.
 const DEEPEST: usize = 4;
@@ -90,76 +90,6 @@ impl<'l> WaitSite<'l> {
             test(names, self.code, opcode, left, right)
         });
         tests.collect()
-    }
-}
-
-/// Whether a statement is come to again.
-pub(crate) fn is_in_loop(code: &Code, statement: StatementId) -> bool {
-    Walk { code, bounds: &BTreeSet::new() }.comes_again(statement)
-}
-
-/// A walk along the edges that are taken without an exception, up to some statements.
-struct Walk<'w> {
-    code: &'w Code,
-    bounds: &'w BTreeSet<StatementId>,
-}
-
-impl Walk<'_> {
-    fn comes_again(&self, statement: StatementId) -> bool {
-        let block = self.code.block_of(statement);
-        let end = self.code.body.blocks[block].end;
-        let after = StatementId::from_index(statement.index() + 1);
-        !self.is_bounded(after, end) && self.reaches(self.targets(block), statement, None)
-    }
-
-    /// Whether a statement is come to from the beginning of one of the blocks, without `avoided`.
-    fn reaches(
-        &self,
-        from: impl IntoIterator<Item = BlockId>,
-        statement: StatementId,
-        avoided: Option<BlockId>,
-    ) -> bool {
-        let wanted = self.code.block_of(statement);
-        let mut open: Vec<BlockId> = from.into_iter().collect();
-        let mut seen: EntitySet<BlockId> = EntitySet::new();
-        while let Some(block) = open.pop() {
-            if Some(block) == avoided || !seen.insert(block) {
-                continue;
-            }
-            let data = &self.code.body.blocks[block];
-            if block == wanted && !self.is_bounded(data.start, statement) {
-                return true;
-            }
-            if !self.is_bounded(data.start, data.end) {
-                open.extend(self.targets(block));
-            }
-        }
-        false
-    }
-
-    fn is_bounded(&self, from: StatementId, to: StatementId) -> bool {
-        from < to && self.bounds.range(from..to).next().is_some()
-    }
-
-    fn targets(&self, block: BlockId) -> impl IntoIterator<Item = BlockId> + use<> {
-        self.code.body.terminator(block).operation.targets()
-    }
-
-    /// The branches that lead to a statement or around it, and whether they jump to it.
-    fn guards(&self, statement: StatementId) -> Vec<(BlockId, bool)> {
-        let body = &self.code.body;
-        let mut guards = Vec::new();
-        for (block, _) in body.blocks.iter() {
-            let Operation::Branch { then, otherwise, .. } = body.terminator(block).operation else {
-                continue;
-            };
-            let leads = |target| self.reaches([target], statement, Some(block));
-            let (jumps, falls) = (leads(then), leads(otherwise));
-            if jumps != falls {
-                guards.push((block, jumps));
-            }
-        }
-        guards
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A way remembers what it has learned: which values are zero or null and how comparisons came out, so that
 //! `if (locked) lock.unlock()` at the end is taken when the flag was set on the way. Fields keep what is
-//! known of them until the method itself assigns them. Exceptions come from calls and from `throw`; a call of a method of
-//! the input that neither calls nor throws anything brings none, and constructors are taken to bring none.
+//! known of them until the method itself assigns them. Exceptions come from calls and from `throw`; none come
+//! from calls on the lock itself, from methods of the input that neither call nor throw anything, and, so it is assumed,
+//! from constructors.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,7 @@ use unsnarl_program::path::Role;
 use crate::lock_name::{Name, Root, Step};
 use crate::lock_use::{Action, Code, LockUse, Use};
 use crate::unreleased_lock::needs_result;
+use crate::walk;
 
 /// The most situations that are looked at; a method with more is not judged.
 const MOST_SITUATIONS: usize = 4000;
@@ -62,13 +64,14 @@ pub(crate) fn worst_exit(
         lock_use,
         code,
         releases,
-        acquired: acquired.statement,
+        acquired,
         worth_knowing: FxHashSet::default(),
         seen: FxHashSet::default(),
         open: Vec::new(),
         worst: None,
     };
     search.worth_knowing = search.worth_knowing();
+    facts.extend(search.decided());
     search.pass(block, after, facts);
     while let Some((block, facts)) = search.open.pop() {
         if search.seen.len() > MOST_SITUATIONS {
@@ -98,7 +101,7 @@ struct Search<'s, 'p> {
     lock_use: &'s LockUse,
     code: &'s Code,
     releases: &'s FxHashSet<StatementId>,
-    acquired: StatementId,
+    acquired: &'s Use,
     /// What is tested again, or decides what a tested variable is.
     worth_knowing: FxHashSet<Subject>,
     seen: FxHashSet<(BlockId, Facts)>,
@@ -132,13 +135,28 @@ impl Search<'_, '_> {
         worth
     }
 
+    /// What is known at the acquisition.
+    fn decided(&self) -> Facts {
+        let decisions = walk::decisions(self.code, self.acquired.statement);
+        let facts = decisions.into_iter().filter_map(|(block, jumps)| {
+            let Operation::Branch { opcode, left, right, .. } =
+                self.code.body.terminator(block).operation
+            else {
+                return None;
+            };
+            let (subject, jumps_if) = self.tested(opcode, left, right);
+            Some((subject, jumps == jumps_if))
+        });
+        facts.filter(|(subject, _)| self.worth_knowing.contains(subject)).collect()
+    }
+
     /// Goes through a block from a statement on.
     fn pass(&mut self, block: BlockId, from: StatementId, mut facts: Facts) {
         let code = self.code;
         let end = code.body.blocks[block].end;
         for index in from.index()..end.index() {
             let statement = StatementId::from_index(index);
-            if self.releases.contains(&statement) || statement == self.acquired {
+            if self.releases.contains(&statement) || statement == self.acquired.statement {
                 return;
             }
             match &code.body.statements[statement].operation {
@@ -171,6 +189,10 @@ impl Search<'_, '_> {
         let code = self.code;
         let uses = code.uses_at(call);
         if !uses.is_empty() && !uses.iter().any(|it| matches!(it.action, Action::Wait { .. })) {
+            return None;
+        }
+        let arguments = code.body.statements[call].operation.operands();
+        if arguments.first().is_some_and(|&it| code.name(it) == self.acquired.lock) {
             return None;
         }
         let Some(callee) = code.callee(call) else { return Some(ExitKind::Call) };
