@@ -46,7 +46,8 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 
 fn judge(input: &Input<'_, '_>, site: &WaitSite<'_>) -> Option<Finding> {
     let (code, statement) = (site.code, site.wait.statement);
-    let is_tested_by_outer_loop = site.is_in_outer_loop && !site.is_guarded();
+    let is_tested_by_outer_loop =
+        site.is_in_outer_loop && !(site.is_guarded() && site.is_relied_on);
     if site.is_repeated || site.is_called_in_loop || is_tested_by_outer_loop {
         return None;
     }

@@ -25,6 +25,8 @@ pub(crate) struct WaitSite<'l> {
     pub(crate) is_repeated: bool,
     /// It is come to again, but the lock is released in between.
     pub(crate) is_in_outer_loop: bool,
+    /// Something is done after it before the lock is released.
+    pub(crate) is_relied_on: bool,
     /// The lock is held when the method is called, and it is always called in a loop.
     pub(crate) is_called_in_loop: bool,
     /// The branches that lead to the wait or around it, and whether they jump to it.
@@ -69,8 +71,18 @@ impl<'l> WaitSite<'l> {
         let is_called_in_loop = !holds_by_itself
             && callers.peek().is_some()
             && callers.all(|(caller, call)| is_in_loop(caller, call));
+        let is_relied_on = walk.acts_after(wait.statement);
         let guards = walk.guards(wait.statement);
-        Self { code, wait, is_timed, is_repeated, is_in_outer_loop, is_called_in_loop, guards }
+        Self {
+            code,
+            wait,
+            is_timed,
+            is_repeated,
+            is_in_outer_loop,
+            is_relied_on,
+            is_called_in_loop,
+            guards,
+        }
     }
 
     /// Whether anything is tested before the wait.

@@ -60,6 +60,39 @@ impl Walk<'_> {
         false
     }
 
+    /// Whether anything but tests and jumps comes after a statement.
+    pub(crate) fn acts_after(&self, statement: StatementId) -> bool {
+        let code = self.code;
+        let mut open = vec![(code.block_of(statement), statement.index() + 1)];
+        let mut seen: EntitySet<BlockId> = EntitySet::new();
+        while let Some((block, start)) = open.pop() {
+            let end = code.body.blocks[block].end.index();
+            let statements = (start..end).map(StatementId::from_index);
+            let mut is_left = false;
+            for statement in statements {
+                is_left = self.bounds.contains(&statement);
+                if is_left {
+                    break;
+                }
+                match code.body.statements[statement].operation {
+                    Operation::Invoke { .. }
+                    | Operation::InvokeDynamic { .. }
+                    | Operation::PutField { .. }
+                    | Operation::PutStatic { .. }
+                    | Operation::ArrayStore { .. }
+                    | Operation::Return(_)
+                    | Operation::Throw(_) => return true,
+                    _ => {}
+                }
+            }
+            if !is_left {
+                let targets = self.targets(block).into_iter().filter(|&it| seen.insert(it));
+                open.extend(targets.map(|target| (target, code.body.blocks[target].start.index())));
+            }
+        }
+        false
+    }
+
     fn is_bounded(&self, from: StatementId, to: StatementId) -> bool {
         from < to && self.bounds.range(from..to).next().is_some()
     }

@@ -2,7 +2,7 @@
 //!
 //! A way remembers what it has learned: which values are zero or null and how comparisons came out, so that
 //! `if (locked) lock.unlock()` at the end is taken when the flag was set on the way. Fields keep what is
-//! known of them until the method itself assigns them. Exceptions come from calls and from `throw`; none come
+//! known of them until the method itself assigns them; the lock says that it is held (`isHeldByCurrentThread`). Exceptions come from calls and from `throw`; none come
 //! from calls on the lock itself, from methods of the input that neither call nor throw anything, and, so it is assumed,
 //! from constructors.
 
@@ -192,7 +192,7 @@ impl Search<'_, '_> {
             return None;
         }
         let arguments = code.body.statements[call].operation.operands();
-        if arguments.first().is_some_and(|&it| code.name(it) == self.acquired.lock) {
+        if arguments.first().is_some_and(|&it| self.is_lock(it)) {
             return None;
         }
         let Some(callee) = code.callee(call) else { return Some(ExitKind::Call) };
@@ -262,7 +262,7 @@ impl Search<'_, '_> {
         let (subject, jumps_if) = self.tested(opcode, left, right);
         let known = facts.get(&subject).copied().or_else(|| match subject {
             Subject::Compared(..) => None,
-            _ => self.constant(left),
+            _ => self.constant(left).or_else(|| self.asks_lock(left).then_some(true)),
         });
         for (is_set, target) in [(jumps_if, then), (!jumps_if, otherwise)] {
             if known.is_none_or(|known| known == is_set) {
@@ -273,6 +273,21 @@ impl Search<'_, '_> {
                 self.enter(Edge { from: block, exceptional: false }, target, facts);
             }
         }
+    }
+
+    /// Whether a value is what the lock says about itself, such as that it is held.
+    fn asks_lock(&self, value: Value) -> bool {
+        match &self.code.body.definition(value).operation {
+            Operation::Invoke { arguments, .. } => match arguments[..] {
+                [receiver] => self.is_lock(receiver),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn is_lock(&self, value: Value) -> bool {
+        value == self.acquired.value || self.code.name(value) == self.acquired.lock
     }
 
     /// Enters a block with what is known there.
