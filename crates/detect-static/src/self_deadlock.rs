@@ -125,17 +125,18 @@ fn acquisitions(lock_use: &LockUse) -> FxHashMap<MethodId, Vec<Acquisition>> {
     for _ in 0..MOST_CALLS {
         let mut next = Vec::new();
         for (method, acquisition) in open {
+            let known = all.entry(method).or_default();
+            let is_same =
+                |it: &Acquisition| it.name == acquisition.name && it.hold == acquisition.hold;
+            if known.iter().any(is_same) {
+                continue;
+            }
             for (caller, call) in lock_use.callers(method) {
                 let is_sure = lock_use.only_callee(caller, call).is_some();
                 let outer = is_sure.then(|| acquisition.at_call(caller, call)).flatten();
                 next.extend(outer.map(|outer| (caller.method, outer)));
             }
-            let known = all.entry(method).or_default();
-            let is_same =
-                |it: &Acquisition| it.name == acquisition.name && it.hold == acquisition.hold;
-            if !known.iter().any(is_same) {
-                known.push(acquisition);
-            }
+            known.push(acquisition);
         }
         open = next;
     }
