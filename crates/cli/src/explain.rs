@@ -26,6 +26,12 @@ const PAGES: &[(Rule, &str)] = &[
     (Rule::CriticalWait, include_str!("../../../docs/rules/critical-wait.md")),
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
+    (Rule::UnreleasedLock, include_str!("../../../docs/rules/unreleased-lock.md")),
+    (Rule::WaitOutsideLoop, include_str!("../../../docs/rules/wait-outside-loop.md")),
+    (Rule::ReassignedLock, include_str!("../../../docs/rules/reassigned-lock.md")),
+    (Rule::SharedConstantLock, include_str!("../../../docs/rules/shared-constant-lock.md")),
+    (Rule::LostNotify, include_str!("../../../docs/rules/lost-notify.md")),
+    (Rule::SelfDeadlock, include_str!("../../../docs/rules/self-deadlock.md")),
 ];
 
 /// Runs the command.
