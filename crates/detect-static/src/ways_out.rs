@@ -286,8 +286,11 @@ impl Search<'_, '_> {
         }
     }
 
+    /// Whether a value is the lock or a view of it.
     fn is_lock(&self, value: Value) -> bool {
-        value == self.acquired.value || self.code.name(value) == self.acquired.lock
+        let mut name = self.code.name(value);
+        let is_it = value == self.acquired.value || name == self.acquired.lock;
+        is_it || matches!(name.steps.pop(), Some(Step::Call(_))) && name == self.acquired.lock
     }
 
     /// Enters a block with what is known there.
