@@ -169,7 +169,7 @@ impl<'d, 'm> Describe<'d, 'm> {
         frames
     }
 
-    fn frame(&self, method: MethodId, statement: StatementId) -> Frame {
+    pub(crate) fn frame(&self, method: MethodId, statement: StatementId) -> Frame {
         let data = &self.program.methods()[method];
         let class = self.program.class_around(data.class);
         let names = &self.program.names;

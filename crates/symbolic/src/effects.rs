@@ -53,7 +53,7 @@ impl<'m> Executor<'_, 'm> {
                         self.send(channel, state);
                     }
                 }
-                Effect::Receive { channel, within: None, blocking, when }
+                Effect::Receive { channel, within: None, blocking, when, .. }
                     if is_unconditional(when) && *blocking != Blocking::Never =>
                 {
                     self.receive_place(frame, id, call, channel, state);
@@ -125,7 +125,7 @@ impl<'m> Executor<'_, 'm> {
                     let (path, objects) = self.lock(frame, id, call, lock);
                     self.acquire(path, objects, *mode, state);
                 }
-                Effect::Receive { channel, within: None, blocking, when } => {
+                Effect::Receive { channel, within: None, blocking, when, .. } => {
                     let is_told = match when {
                         Some(when) => holds(when, test),
                         None => *blocking == Blocking::Never && test != Test::Zero,
