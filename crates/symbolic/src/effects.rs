@@ -165,7 +165,7 @@ impl<'m> Executor<'_, 'm> {
         })
     }
 
-    fn lock(
+    pub(crate) fn lock(
         &mut self,
         frame: &Frame,
         id: StatementId,

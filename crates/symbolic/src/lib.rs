@@ -13,6 +13,7 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod locking;
 mod memory;
 mod method;
 mod order;
@@ -33,6 +34,7 @@ pub use event::{
     Sharing,
 };
 
+pub use locking::{Action, LockEvent, LockEventId};
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
 
 use std::sync::Arc;
@@ -66,6 +68,8 @@ pub struct Execution<'m> {
     pub heap: Heap<'m>,
     /// The accesses to objects that may be shared, and to static fields.
     pub events: PrimaryMap<EventId, Event>,
+    /// What threads do with locks that they share, and what they wait for.
+    pub lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// What was made coarser and what could not be followed, as sentences for the user.
     pub notes: Vec<String>,
     methods: Methods,
@@ -108,9 +112,9 @@ impl<'m> Execution<'m> {
         progress("threads");
         let methods = Methods::new(program, &heap);
         let class_locks = class_locks(program, &mut heap, &methods);
-        let threads = Threads::new(program, &heap, &methods);
+        let threads = Threads::new(program, &heap, &methods, &class_locks);
         progress("sharing");
-        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads);
+        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, &class_locks);
         let hosts = Hosts::new(program, &heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
@@ -161,6 +165,7 @@ impl<'m> Execution<'m> {
             events: events.events,
             times: events.times,
             time_of: events.time_of,
+            lock_events: events.lock_events,
             heap,
             notes,
             methods,
@@ -231,9 +236,19 @@ impl<'m> Execution<'m> {
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
-        let ways = &self.ways[event.thread];
+        self.way(event.thread, event.context, event.statement)
+    }
+
+    /// The calls that lead from the root of a thread to a statement in a context, the statement itself first.
+    fn way(
+        &self,
+        thread: OriginId,
+        context: ContextId,
+        statement: StatementId,
+    ) -> Vec<(MethodId, StatementId)> {
+        let ways = &self.ways[thread];
         let mut frames = Vec::new();
-        let mut next = Some((event.context, event.statement));
+        let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
             next = ways[context];
