@@ -3,10 +3,15 @@
 
 mod code;
 mod conflict;
+mod critical_wait;
 mod data_race;
 mod describe;
 mod explain;
 mod hint;
+mod indefinite_wait;
+mod lock_code;
+mod lock_graph;
+mod lock_order_cycle;
 mod reasons;
 mod unsafe_publication;
 
@@ -60,6 +65,13 @@ pub static DETECTORS: &[Detector] = &[
         name: unsafe_publication::NAME,
         run: unsafe_publication::run,
     },
+    Detector {
+        rule: Rule::LockOrderCycle,
+        name: lock_order_cycle::NAME,
+        run: lock_order_cycle::run,
+    },
+    Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
+    Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
 ];
 
 /// What every detector is given.

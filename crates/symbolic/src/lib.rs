@@ -227,10 +227,12 @@ impl<'m> Execution<'m> {
         collect(self.events.values().map(|event| &event.objects))
     }
 
-    /// All objects that are locks at an access.
+    /// All objects that are locks at an access, or of a lock event.
     pub fn held_objects(&self) -> EntitySet<ObjectId> {
         let guards = self.events.values().flat_map(|event| event.guards.iter());
-        collect(guards.map(|guard| &guard.objects))
+        let held = self.lock_events.values().flat_map(|event| event.held.iter());
+        let used = self.lock_events.values().map(|event| &event.objects);
+        collect(guards.chain(held).map(|guard| &guard.objects).chain(used))
     }
 
     /// The calls that lead from the root of the thread to an access, the access itself first.

@@ -19,7 +19,7 @@ use crate::event::{ContextId, Guard, Order};
 use crate::execute::{Executor, Frame};
 use crate::order::Moment;
 use crate::path::Path;
-use crate::state::{Lock, State};
+use crate::state::{Channel, ChannelId, Lock, State};
 
 entity_id! {
     /// Something that a thread does with a lock.
@@ -36,6 +36,8 @@ pub struct LockEvent {
     /// The locks that are certainly held then and that others may want, as they are reached from the object of the
     /// event. Without the lock that a wait gives up.
     pub held: Arc<[Guard]>,
+    /// The objects whose lock a wait gives up meanwhile: the monitor itself, or the lock of a condition.
+    pub given_up: Arc<[ObjectId]>,
     /// The thread.
     pub thread: OriginId,
     /// The method in its heap context.
@@ -73,6 +75,7 @@ pub(crate) struct Locking {
     action: Action,
     objects: Arc<[ObjectId]>,
     held: Arc<[Guard]>,
+    given_up: Arc<[ObjectId]>,
     instance: InstanceId,
     statement: StatementId,
     time: TimeId,
@@ -81,8 +84,9 @@ pub(crate) struct Locking {
 impl Locking {
     pub(crate) fn by(&self, thread: OriginId, context: ContextId) -> LockEvent {
         let &Self { action, instance, statement, time, .. } = self;
-        let (objects, held) = (Arc::clone(&self.objects), Arc::clone(&self.held));
-        LockEvent { action, objects, held, thread, instance, context, statement, time }
+        let (objects, given_up) = (Arc::clone(&self.objects), Arc::clone(&self.given_up));
+        let held = Arc::clone(&self.held);
+        LockEvent { action, objects, held, given_up, thread, instance, context, statement, time }
     }
 }
 
@@ -114,6 +118,21 @@ impl Execution<'_> {
         self.threads.in_groups(groups)
     }
 
+    /// The threads that start a thread; sorted.
+    pub fn starters(&self, thread: OriginId) -> Vec<OriginId> {
+        self.threads.starters(&self.heap, thread)
+    }
+
+    /// Whether the thread of a lock event certainly has not yet sent a signal by any of these objects.
+    pub fn has_not_sent(&self, event: LockEventId, objects: &[ObjectId]) -> bool {
+        let sent = &self.times[self.lock_events[event].time].sent;
+        objects.iter().all(|&object| {
+            let channel = Channel::Object(object, None);
+            let is_sent = |sent: &ChannelId| self.channels[*sent] == channel;
+            self.signals.is_useful(channel) && !sent.iter().any(is_sent)
+        })
+    }
+
     /// An object that runs the tasks of both threads one after the other.
     pub fn common_queue(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
         let groups = |thread: OriginId| self.threads.groups[thread].iter();
@@ -135,8 +154,10 @@ impl<'m> Executor<'_, 'm> {
         let with_line = statements.find(|(_, statement)| statement.line != 0);
         let (statement, _) = with_line.or_else(|| body.block_statements(body.entry()).next())?;
         let objects = Arc::clone(&self.sets[objects]);
-        let what = What { action: Action::Acquire(LockMode::Exclusive), objects, path: Some(path) };
-        self.locking(frame, statement, what, &frame.entry.state, &[])
+        let loose = frame.entry.bindings.first().and_then(|binding| binding.loose.clone());
+        let paths = Some((path.clone(), loose.filter(|_| !frame.facts.is_static).unwrap_or(path)));
+        let what = What { action: Action::Acquire(LockMode::Exclusive), objects, paths };
+        self.locking(frame, statement, what, &frame.entry.state, GivenUp::default())
     }
 
     /// Adds what a statement does with locks that others may notice.
@@ -150,9 +171,9 @@ impl<'m> Executor<'_, 'm> {
         if let Operation::MonitorEnter(value) = frame.facts.body.statements[id].operation {
             let objects = self.points_to(frame, value);
             let objects = Arc::clone(&self.sets[objects]);
-            let path = Some(self.strict_path(frame, value));
-            let what = What { action: Action::Acquire(LockMode::Exclusive), objects, path };
-            found.extend(self.locking(frame, id, what, state, &[]));
+            let paths = Some((self.strict_path(frame, value), self.loose_path(frame, value)));
+            let what = What { action: Action::Acquire(LockMode::Exclusive), objects, paths };
+            found.extend(self.locking(frame, id, what, state, GivenUp::default()));
             return;
         }
         let heap = self.heap;
@@ -164,11 +185,12 @@ impl<'m> Executor<'_, 'm> {
                     Effect::Wait { lock, .. } => {
                         self.given_up(frame, id, call, lock.as_ref().unwrap_or(place), state)
                     }
-                    _ => Vec::new(),
+                    _ => GivenUp::default(),
                 };
                 let objects = Arc::clone(&self.sets[objects]);
-                let what = What { action, objects, path };
-                let event = self.locking(frame, id, what, state, &given_up);
+                let paths = path.map(|path| (path.clone(), path));
+                let what = What { action, objects, paths };
+                let event = self.locking(frame, id, what, state, given_up);
                 found.extend(event.filter(|event| !found.contains(event)));
             }
         }
@@ -182,7 +204,7 @@ impl<'m> Executor<'_, 'm> {
         call: ModelCall<'m>,
         place: &Place,
         state: &State,
-    ) -> Vec<usize> {
+    ) -> GivenUp {
         let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
         let path = self.place_path(frame, id, call, place);
         let is_it = |lock: &Lock| path.is_some() && lock.path == path;
@@ -190,32 +212,33 @@ impl<'m> Executor<'_, 'm> {
             |lock: &Lock| self.sets[lock.objects].iter().any(|object| objects.contains(object));
         let locks = || state.locks.iter().enumerate();
         let same: Vec<usize> = locks().filter(|(_, lock)| is_it(lock)).map(|(at, _)| at).collect();
-        match same.is_empty() {
+        let positions = match same.is_empty() {
             true => locks().filter(|(_, lock)| may_be_it(lock)).map(|(at, _)| at).collect(),
             false => same,
-        }
+        };
+        GivenUp { positions, objects: objects.into() }
     }
 
     fn locking(
         &mut self,
         frame: &Frame,
         statement: StatementId,
-        What { action, objects, path }: What,
+        What { action, objects, paths }: What,
         state: &State,
-        given_up: &[usize],
+        given_up: GivenUp,
     ) -> Option<Locking> {
         let is_contended =
             |objects: &[ObjectId]| objects.iter().any(|&object| self.sharing.is_contended(object));
-        let is_fresh = |path: &Option<Path>| path.as_ref().is_some_and(|path| state.is_fresh(path));
-        if is_fresh(&path) || matches!(action, Action::Acquire(_)) && !is_contended(&objects) {
+        let is_fresh = |path: Option<&Path>| path.is_some_and(|path| state.is_fresh(path));
+        let strict = paths.as_ref().map(|(strict, _)| strict);
+        if is_fresh(strict) || matches!(action, Action::Acquire(_)) && !is_contended(&objects) {
             return None;
         }
         let held = state.locks.iter().enumerate().filter(|(at, lock)| {
-            !given_up.contains(at)
-                && !is_fresh(&lock.path)
+            !given_up.positions.contains(at)
+                && !is_fresh(lock.path.as_ref())
                 && is_contended(&self.sets[lock.objects])
         });
-        let paths = path.map(|path| (path.clone(), path));
         let held = self.guards(paths.as_ref(), held.map(|(_, lock)| lock));
         if matches!(action, Action::Acquire(_)) {
             let is_unique = |object| self.threads.unique_objects.contains(object);
@@ -227,8 +250,9 @@ impl<'m> Executor<'_, 'm> {
                 return None;
             }
         }
-        let time = self.time(paths.as_ref().map(|(path, _)| path), state);
-        Some(Locking { action, objects, held, instance: frame.instance, statement, time })
+        let time = self.time(strict, state);
+        let (instance, given_up) = (frame.instance, given_up.objects);
+        Some(Locking { action, objects, held, given_up, instance, statement, time })
     }
 }
 
@@ -236,7 +260,15 @@ impl<'m> Executor<'_, 'm> {
 struct What {
     action: Action,
     objects: Arc<[ObjectId]>,
-    path: Option<Path>,
+    /// The strict and the loose path of the object.
+    paths: Option<(Path, Path)>,
+}
+
+/// The lock that a wait gives up: which of those that are held it may be.
+#[derive(Default)]
+struct GivenUp {
+    positions: Vec<usize>,
+    objects: Arc<[ObjectId]>,
 }
 
 /// What an effect makes a thread wait for, or does for those who wait; with the place of the object.
