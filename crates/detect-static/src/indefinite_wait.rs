@@ -19,7 +19,7 @@ use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Action, LockEventId};
 
 use crate::describe::Describe;
-use crate::{Input, Output, reasons};
+use crate::{Input, Output, code, reasons};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/indefinite-wait";
@@ -29,8 +29,8 @@ static NEVER_NOTIFIED: Heuristic = Heuristic {
     effect: Effect::raises(2),
     sentence: "nothing in the program notifies this object",
 };
-static NOTIFIED_TOO_EARLY: Heuristic = Heuristic {
-    name: "notified-at-another-time",
+static NOTIFIED_IN_VAIN: Heuristic = Heuristic {
+    name: "notified-in-vain",
     effect: Effect::raises(1),
     sentence: "it is notified only when nobody can be waiting",
 };
@@ -87,6 +87,11 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
     if first.is_some_and(|(id, _)| can_reach(id)) || notifies.any(|(id, _)| can_reach(id)) {
         return None;
     }
+    // Who was notified before may have seen from a condition that it need not wait.
+    let body = code::body(describe.program, &execution.heap, event.instance)?;
+    if first.is_some() && code::is_avoidable(body, event.statement) {
+        return None;
+    }
     let lock = *event.given_up.first().or(event.objects.first())?;
     let by = describe.one_thread(event.thread);
     let at = describe.lock_place(wait);
@@ -95,7 +100,7 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
         None => ("nothing notifies it".to_owned(), &NEVER_NOTIFIED),
         Some((id, _)) => {
             let place = describe.lock_place(id);
-            (format!("the notification at {place} cannot come meanwhile"), &NOTIFIED_TOO_EARLY)
+            (format!("the notification at {place} cannot come meanwhile"), &NOTIFIED_IN_VAIN)
         }
     };
     let message = format!("{by} waits with {named} at {at} without a limit, and {how}");

@@ -128,15 +128,25 @@ fn origins(body: &Body, value: Value) -> Values {
     values
 }
 
+/// The first load of the same field of the same object, for a load: it is taken to be the same value.
+fn first_load(body: &Body, value: Value) -> Value {
+    let operation = &body.definition(value).operation;
+    if !matches!(operation, Operation::GetField { .. }) {
+        return value;
+    }
+    let mut same = body.statements.values().filter(|statement| statement.operation == *operation);
+    same.find_map(|statement| statement.result).unwrap_or(value)
+}
+
 /// These values and those that they are computed from, through operations that are passed.
 fn followed(body: &Body, values: Values, is_passed: impl Fn(&Operation) -> bool) -> Values {
-    let mut known = values;
+    let mut known: Values = values.into_iter().map(|value| first_load(body, value)).collect();
     let mut next = 0;
     while let Some(&value) = known.get(next) {
         next += 1;
         let operation = &body.definition(value).operation;
         if is_passed(operation) {
-            for operand in operation.operands() {
+            for operand in operation.operands().into_iter().map(|value| first_load(body, value)) {
                 if known.len() < MOST_STEPS && !known.contains(&operand) {
                     known.push(operand);
                 }

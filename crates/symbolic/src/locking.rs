@@ -231,7 +231,8 @@ impl<'m> Executor<'_, 'm> {
             |objects: &[ObjectId]| objects.iter().any(|&object| self.sharing.is_contended(object));
         let is_fresh = |path: Option<&Path>| path.is_some_and(|path| state.is_fresh(path));
         let strict = paths.as_ref().map(|(strict, _)| strict);
-        if is_fresh(strict) || matches!(action, Action::Acquire(_)) && !is_contended(&objects) {
+        let is_acquire = matches!(action, Action::Acquire(_));
+        if is_acquire && (is_fresh(strict) || !is_contended(&objects)) {
             return None;
         }
         let held = state.locks.iter().enumerate().filter(|(at, lock)| {
@@ -240,7 +241,7 @@ impl<'m> Executor<'_, 'm> {
                 && is_contended(&self.sets[lock.objects])
         });
         let held = self.guards(paths.as_ref(), held.map(|(_, lock)| lock));
-        if matches!(action, Action::Acquire(_)) {
+        if is_acquire {
             let is_unique = |object| self.threads.unique_objects.contains(object);
             let is_held = |guard: &Guard| {
                 guard.is_the_base()
