@@ -93,7 +93,7 @@ fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
         }
         Action::Receive => (Some(all_senders_need(describe, wait)?), true),
         Action::Join => (Some(joined_needs(describe, wait)?), true),
-        Action::Acquire(_) | Action::Notify | Action::Send => return None,
+        Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
     };
     let kept = match &needs {
         Some(need) => vec![need.lock],

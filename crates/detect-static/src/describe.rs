@@ -242,7 +242,7 @@ impl<'d, 'm> Describe<'d, 'm> {
     pub(crate) fn lock_access(&self, event: LockEventId) -> Access {
         let data = self.lock_event(event);
         let kind = match data.action {
-            Action::Acquire(_) => FoundKind::Acquire,
+            Action::Acquire(_) | Action::Initialize(_) => FoundKind::Acquire,
             Action::Wait { .. } | Action::Receive | Action::Join => FoundKind::Wait,
             Action::Notify | Action::Send => FoundKind::Notify,
         };

@@ -9,6 +9,7 @@ mod describe;
 mod explain;
 mod hint;
 mod indefinite_wait;
+mod initializer_cycle;
 mod lock_code;
 mod lock_graph;
 mod lock_order_cycle;

@@ -3,7 +3,7 @@
 //! Deviations from the seed: cycles are looked for between the acquisitions themselves, so that order and gates count;
 //! two objects that one abstract lock stands for can wait for each other (`transfer(a, b)`), unless the method compares
 //! them before it takes them; locks of `java.util.concurrent` count, read locks do not exclude each other, and
-//! `tryLock` does not wait.
+//! `tryLock` does not wait. Cycles of class initializers are told along with them (`initializer_cycle`).
 //!
 //! **Guarantees**: for every cycle of acquisitions that the execution knows, that nothing orders and no gate excludes,
 //! one with the same or fewer places is told, unless a note says that the search was cut short.
@@ -18,7 +18,7 @@ use unsnarl_symbolic::Guard;
 use crate::describe::Describe;
 use crate::lock_code::takes_both;
 use crate::lock_graph::{Cycles, Step, cycles};
-use crate::{Input, Output, reasons};
+use crate::{Input, Output, initializer_cycle, reasons};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/lock-order";
@@ -71,6 +71,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     output.stats.push(("lock_events", describe.execution.lock_events.len() as u64));
     output.stats.push(("lock_cycles", cycles.len() as u64));
     output.findings.extend(cycles.iter().map(|cycle| finding(describe, cycle)));
+    output.findings.extend(initializer_cycle::findings(describe));
     if is_cut_short {
         output.notes.push("the locks have so many cycles that not all were looked at".to_owned());
     }

@@ -13,6 +13,7 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod initializers;
 mod locking;
 mod memory;
 mod method;
@@ -53,8 +54,9 @@ use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use gather::Gathered;
 use hosts::Hosts;
+use initializers::Initializers;
 use method::Methods;
-use sharing::SharingFacts;
+use sharing::{SharingFacts, Watched};
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
@@ -87,6 +89,7 @@ pub struct Execution<'m> {
     /// Objects that belong to one instance of the thread.
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
+    initializers: Initializers,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
 }
@@ -114,7 +117,9 @@ impl<'m> Execution<'m> {
         let class_locks = class_locks(program, &mut heap, &methods);
         let threads = Threads::new(program, &heap, &methods, &class_locks);
         progress("sharing");
-        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, &class_locks);
+        let initializers = Initializers::new(program, &heap, &methods);
+        let watched = Watched { class_locks: &class_locks, initializers: &initializers };
+        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, watched);
         let hosts = Hosts::new(program, &heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
@@ -133,6 +138,7 @@ impl<'m> Execution<'m> {
             channels,
             views: &views,
             class_locks: &class_locks,
+            initializers: &initializers,
         };
         let mut executor = Executor::new(program, facts);
         executor.run();
@@ -178,6 +184,7 @@ impl<'m> Execution<'m> {
             at_start,
             confined,
             contexts,
+            initializers,
             ways: events.ways,
         }
     }

@@ -5,13 +5,14 @@
 //! An acquisition that certainly is of a held lock does not wait and is not told, nor are locks that nobody else can
 //! see yet.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use unsnarl_entity::entity_id;
 use unsnarl_models::{Blocking, Effect, LockMode, Place};
-use unsnarl_program::MethodId;
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{InstanceId, ModelCall, ObjectId, OriginId};
+use unsnarl_program::{ClassId, MethodId};
 
 use crate::Execution;
 use crate::emit::TimeId;
@@ -67,6 +68,8 @@ pub enum Action {
     Send,
     /// Waits for threads or tasks to end as long as it takes.
     Join,
+    /// Initializes a class whose initializer needs itself in the end, if it is the first to use it.
+    Initialize(ClassId),
 }
 
 /// A lock event, whichever of the threads that come to its context it is of.
@@ -116,6 +119,11 @@ impl Execution<'_> {
     /// The threads that a [`Action::Join`] of these objects waits for; sorted.
     pub fn joined_threads(&self, groups: &[ObjectId]) -> Vec<OriginId> {
         self.threads.in_groups(groups)
+    }
+
+    /// The classes whose initializers need themselves in the end, each with those of them that it needs at once.
+    pub fn initializer_cycles(&self) -> &BTreeMap<ClassId, BTreeSet<ClassId>> {
+        &self.initializers.needs
     }
 
     /// The threads that start a thread; sorted.
@@ -175,6 +183,10 @@ impl<'m> Executor<'_, 'm> {
             let what = What { action: Action::Acquire(LockMode::Exclusive), objects, paths };
             found.extend(self.locking(frame, id, what, state, GivenUp::default()));
             return;
+        }
+        if let Some(&class) = self.initializers.used.get(&(frame.instance, id)) {
+            let what = What { action: Action::Initialize(class), objects: [].into(), paths: None };
+            found.extend(self.locking(frame, id, what, state, GivenUp::default()));
         }
         let heap = self.heap;
         for &call in heap.models_at(frame.instance, id) {

@@ -15,6 +15,7 @@ use unsnarl_program::{MethodId, Program};
 
 use crate::access::accesses;
 use crate::event::{Event, EventId, Sharing};
+use crate::initializers::Initializers;
 use crate::method::{MethodFacts, Methods};
 use crate::state::unite;
 use crate::threads::{Threads, is_followed};
@@ -40,20 +41,28 @@ pub(crate) struct SharingFacts {
     pub(crate) relevant: EntitySet<InstanceId>,
 }
 
+/// What is of interest to other threads beside objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'w> {
+    /// The class objects that static synchronized methods lock.
+    pub(crate) class_locks: &'w FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'w Initializers,
+}
+
 impl SharingFacts {
     pub(crate) fn new(
         program: &Program<'_>,
         heap: &Heap<'_>,
         methods: &Methods,
         threads: &Threads,
-        class_locks: &FxHashMap<MethodId, ObjectId>,
+        watched: Watched<'_>,
     ) -> Self {
         // The copies of a thread-local are not seen by other threads.
         let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
         let mut facts = Self { per_thread, ..Self::default() };
         facts.collect(program, heap, methods);
         facts.classify(heap, threads);
-        facts.find_relevant(program, heap, methods, class_locks);
+        facts.find_relevant(program, heap, methods, watched);
         facts
     }
 
@@ -220,7 +229,7 @@ impl SharingFacts {
         program: &Program<'_>,
         heap: &Heap<'_>,
         methods: &Methods,
-        class_locks: &FxHashMap<MethodId, ObjectId>,
+        watched: Watched<'_>,
     ) {
         let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
         let mut open = Vec::new();
@@ -232,9 +241,11 @@ impl SharingFacts {
             }
             let Some(method) = methods.get(instance.method) else { continue };
             let mut statements = method.body.statements.keys();
-            let is_relevant = self.is_monitor_contended(method, instance, class_locks)
-                || statements
-                    .any(|statement| self.is_relevant(program, heap, method, id, statement));
+            let is_relevant = self.is_monitor_contended(method, instance, watched.class_locks)
+                || statements.any(|statement| {
+                    watched.initializers.used.contains_key(&(id, statement))
+                        || self.is_relevant(program, heap, method, id, statement)
+                });
             if is_relevant && self.relevant.insert(id) {
                 open.push(id);
             }
