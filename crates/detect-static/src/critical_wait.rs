@@ -153,9 +153,10 @@ fn all_senders_need(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Ne
             let thread = describe.lock_event(send).thread;
             let acquires_before = || {
                 let own = execution.lock_events.iter().filter(|(_, other)| other.thread == thread);
-                own.filter(|(id, _)| execution.has_not_sent(*id, &event.objects))
-                    .filter(|(id, _)| execution.lock_order(None, wait, *id).is_none())
-                    .find_map(|other| acquires(other, event))
+                own.filter_map(|other| acquires(other, event)).find(|need| {
+                    execution.has_not_sent(need.event, &event.objects)
+                        && execution.lock_order(None, wait, need.event).is_none()
+                })
             };
             holds(describe, send, event).or_else(acquires_before)
         })
@@ -171,8 +172,8 @@ fn joined_needs(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> 
     let of_joined =
         execution.lock_events.iter().filter(|(_, other)| joined.contains(&other.thread));
     of_joined
-        .filter(|(id, _)| execution.lock_order(None, wait, *id).is_none())
-        .find_map(|other| acquires(other, event))
+        .filter_map(|other| acquires(other, event))
+        .find(|need| execution.lock_order(None, wait, need.event).is_none())
 }
 
 impl Critical {
