@@ -30,6 +30,11 @@ static NOTIFIER_NEEDS_IT: Heuristic = Heuristic {
     effect: Effect::raises(2),
     sentence: "who is waited for needs the lock that is kept, and cannot go on meanwhile",
 };
+static SOME_NOTIFIER_NEEDS_IT: Heuristic = Heuristic {
+    name: "some-notifier-needs-it",
+    effect: Effect::NONE,
+    sentence: "some of those who notify hold the lock that is kept, and others do without",
+};
 static NOTIFIER_DOES_WITHOUT: Heuristic = Heuristic {
     name: "notifier-does-without",
     effect: Effect::lowers(2),
@@ -51,8 +56,18 @@ struct Critical {
     wait: LockEventId,
     kept: Vec<ObjectId>,
     needs: Option<Need>,
-    /// Whether there is anybody who notifies.
-    is_notified: bool,
+    who: Who,
+}
+
+/// Which of those who notify need a lock that is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
+    /// Nobody notifies.
+    Nobody,
+    /// Those who notify do without it.
+    Others,
+    Some,
+    All,
 }
 
 /// Who is waited for needs the lock.
@@ -85,21 +100,28 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 
 fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
     let event = describe.lock_event(wait);
-    let (needs, is_notified) = match event.action {
+    let (needs, who) = match event.action {
         Action::Wait { .. } => {
             let notifiers = partners(describe, wait, Action::Notify);
-            let holding = notifiers.iter().find_map(|&notify| holds(describe, notify, event));
-            (holding, !notifiers.is_empty())
+            let holding: Vec<Need> =
+                notifiers.iter().filter_map(|&notify| holds(describe, notify, event)).collect();
+            let who = match (notifiers.len(), holding.len()) {
+                (0, _) => Who::Nobody,
+                (_, 0) => Who::Others,
+                (all, some) if all == some => Who::All,
+                _ => Who::Some,
+            };
+            (holding.into_iter().next(), who)
         }
-        Action::Receive => (Some(all_senders_need(describe, wait)?), true),
-        Action::Join => (Some(joined_needs(describe, wait)?), true),
+        Action::Receive => (Some(all_senders_need(describe, wait)?), Who::All),
+        Action::Join => (Some(joined_needs(describe, wait)?), Who::All),
         Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
     };
     let kept = match &needs {
         Some(need) => vec![need.lock],
         None => event.held.iter().filter_map(|guard| guard.objects.first().copied()).collect(),
     };
-    Some(Critical { wait, kept, needs, is_notified })
+    Some(Critical { wait, kept, needs, who })
 }
 
 /// What others may do with the object of an event at the same time.
@@ -217,14 +239,17 @@ impl Critical {
     fn add_reasons(&self, describe: &Describe<'_, '_>, finding: &mut Finding) {
         let execution = describe.execution;
         let event = describe.lock_event(self.wait);
-        if let Some(need) = &self.needs {
-            finding.reasons.push(NOTIFIER_NEEDS_IT.holds());
-            if !execution.is_unique(need.lock) {
-                finding.reasons.push(MAY_BE_ANOTHER.holds());
-            }
-        } else {
+        finding.reasons.extend(match self.who {
+            Who::All => Some(NOTIFIER_NEEDS_IT.holds()),
+            Who::Some => Some(SOME_NOTIFIER_NEEDS_IT.holds()),
+            Who::Others => Some(NOTIFIER_DOES_WITHOUT.holds()),
+            Who::Nobody => None,
+        });
+        if self.who != Who::All {
             finding.severity = Severity::Warning;
-            finding.reasons.extend(self.is_notified.then(|| NOTIFIER_DOES_WITHOUT.holds()));
+        }
+        if self.needs.as_ref().is_some_and(|need| !execution.is_unique(need.lock)) {
+            finding.reasons.push(MAY_BE_ANOTHER.holds());
         }
         if event.action == (Action::Wait { is_timed: true }) {
             finding.severity = Severity::Warning;

@@ -86,15 +86,15 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
     })?;
     let name = |class: ClassId| simple_name(&describe.program.class_text(class)).to_owned();
     let lock = |class: ClassId| Lock::of_class("java.lang.Class").labelled(name(class));
-    let by = |event: LockEventId| describe.one_thread(describe.lock_event(event).thread);
+    let [first, second] = [one.0, other.0].map(|event| describe.lock_event(event).thread);
     let message = format!(
         "{} initializes {} at {}, which needs {}, and {} initializes {} at {}, which needs {}: they can wait for \
          each other for ever",
-        by(one.0),
+        describe.one_thread(first),
         name(one.1),
         describe.lock_place(one.0),
         name(other.1),
-        by(other.0),
+        describe.other_thread(first, second),
         name(other.1),
         describe.lock_place(other.0),
         name(one.1),

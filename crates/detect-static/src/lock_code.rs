@@ -4,9 +4,8 @@
 use smallvec::SmallVec;
 use unsnarl_classfile::{Opcode, flags};
 use unsnarl_models::Effect;
-use unsnarl_program::MethodId;
 use unsnarl_program::body::{Body, Operation, StatementId, Value};
-use unsnarl_program::heap::InstanceId;
+use unsnarl_program::heap::{InstanceId, ObjectId};
 use unsnarl_symbolic::{LockEvent, LockEventId};
 
 use crate::code;
@@ -31,48 +30,68 @@ pub(crate) fn is_ordered(describe: &Describe<'_, '_>, event: &LockEvent) -> bool
     held.any(|held| compares(body, acquired, held))
 }
 
-/// Whether an acquisition and that of another lock are in one method, or in a method that is synchronized, and are of
-/// different variables of it.
-pub(crate) fn takes_both(describe: &Describe<'_, '_>, event: LockEventId) -> bool {
-    let data = describe.lock_event(event);
-    let method = describe.method_of(data.instance);
-    let Some(body) = describe.program.lowered_body(method) else { return false };
-    if let Some(acquired) = locked_value(describe, body, data.instance, data.statement) {
-        let others = body.statements.keys().filter(|&other| other != data.statement);
-        let mut others =
-            others.filter_map(|other| locked_value(describe, body, data.instance, other));
-        return others.any(|other| origins(body, other) != origins(body, acquired))
-            || is_own_monitor_other(describe, method, body, acquired);
-    }
-    // The lock of a synchronized method: the caller says whose.
-    let stack = describe.execution.lock_stack(event);
-    let Some(&(caller, call)) = stack.get(1) else { return false };
-    let Some(body) = describe.program.lowered_body(caller) else { return false };
-    let Operation::Invoke { arguments, .. } = &body.statements[call].operation else {
-        return false;
-    };
-    arguments.first().is_some_and(|&acquired| {
-        let monitors = body.statements.values().filter_map(|statement| match statement.operation {
-            Operation::MonitorEnter(value) => Some(value),
-            _ => None,
-        });
-        monitors.into_iter().any(|other| origins(body, other) != origins(body, acquired))
-            || is_own_monitor_other(describe, caller, body, acquired)
-    })
+/// How the code knows two locks that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// By two variables that have nothing to do with each other.
+    Independent,
+    /// The one by way of the other.
+    Derived,
+    /// They are not taken in one method.
+    Apart,
 }
 
-/// Whether a method is synchronized, and a value is not the object that it is called on.
-fn is_own_monitor_other(
-    describe: &Describe<'_, '_>,
-    method: MethodId,
-    body: &Body,
-    acquired: Value,
-) -> bool {
-    let is_this = |value: &Value| body.definition(*value).operation == Operation::Parameter(0);
-    let access = describe.program.methods()[method].access;
-    access & flags::SYNCHRONIZED != 0
-        && access & flags::STATIC == 0
-        && !origins(body, acquired).iter().any(is_this)
+/// How the method that acquires a lock knows it and the one that is held; for a synchronized method the one that calls
+/// it.
+pub(crate) fn pairing(describe: &Describe<'_, '_>, event: LockEventId, held: ObjectId) -> Pairing {
+    let data = describe.lock_event(event);
+    let heap = &describe.execution.heap;
+    let own = (data.instance, data.statement);
+    let locked = |(instance, statement): (InstanceId, StatementId)| {
+        let body = code::body(describe.program, heap, instance)?;
+        Some((instance, body, locked_value(describe, body, instance, statement)?))
+    };
+    let called = || {
+        let (instance, call) = describe.execution.lock_caller(event)?;
+        let body = code::body(describe.program, heap, instance)?;
+        match &body.statements[call].operation {
+            Operation::Invoke { arguments, .. } => Some((instance, body, *arguments.first()?)),
+            _ => None,
+        }
+    };
+    let Some((instance, body, acquired)) = locked(own).or_else(called) else {
+        return Pairing::Apart;
+    };
+    let is_synchronized = {
+        let method = &describe.program.methods()[describe.method_of(instance)];
+        method.access & flags::SYNCHRONIZED != 0 && method.access & flags::STATIC == 0
+    };
+    let others = body.statements.iter().filter_map(|(id, statement)| match statement.operation {
+        Operation::Parameter(0) if is_synchronized => statement.result,
+        _ => locked_value(describe, body, instance, id),
+    });
+    let mut others = others
+        .filter(|&other| first_load(body, other) != first_load(body, acquired))
+        .filter(|&other| heap.points_to(instance, other).contains(&held))
+        .peekable();
+    let is_passed = |operation: &Operation| !matches!(operation, Operation::New(_));
+    let is_behind = |one: Value, other: Value| {
+        let behind = followed(body, SmallVec::from_slice(&[one]), is_passed);
+        origins(body, other).iter().any(|value| behind.contains(value))
+    };
+    let is_chosen = |one: Value| matches!(body.definition(one).operation, Operation::Phi(_));
+    match others.peek() {
+        None => Pairing::Apart,
+        Some(_) => {
+            let is_independent = |other: Value| {
+                is_chosen(other) || !is_behind(acquired, other) && !is_behind(other, acquired)
+            };
+            match others.any(is_independent) {
+                true => Pairing::Independent,
+                false => Pairing::Derived,
+            }
+        }
+    }
 }
 
 /// The value whose lock a statement takes.

@@ -16,7 +16,7 @@ use unsnarl_program::heap::{ObjectId, OriginKind};
 use unsnarl_symbolic::Guard;
 
 use crate::describe::Describe;
-use crate::lock_code::takes_both;
+use crate::lock_code::{Pairing, pairing};
 use crate::lock_graph::{Cycles, Step, cycles};
 use crate::{Input, Output, initializer_cycle, reasons};
 
@@ -46,7 +46,7 @@ static MAY_BE_THE_SAME: Heuristic = Heuristic {
 static FOLLOWS_A_FIELD: Heuristic = Heuristic {
     name: "follows-a-field",
     effect: Effect::lowers(2),
-    sentence: "the second lock is found in a field of the first: if such fields never lead back, the order is fixed",
+    sentence: "the second lock is found by way of the first: if that never leads back, the order is fixed",
 };
 static MAY_BE_OTHERS: Heuristic = Heuristic {
     name: "may-be-others",
@@ -80,12 +80,16 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 fn finding(describe: &Describe<'_, '_>, cycle: &[Step]) -> Finding {
     let events = || cycle.iter().map(|step| describe.lock_event(step.event));
     let accesses: Vec<Access> = cycle.iter().map(|step| describe.lock_access(step.event)).collect();
+    let first = describe.lock_event(cycle[0].event).thread;
     let told: Vec<String> = cycle
         .iter()
         .zip(events())
         .take(if cycle[0] == cycle[1] { 1 } else { TOLD })
         .map(|(step, event)| {
-            let by = describe.one_thread(event.thread);
+            let by = match step.event == cycle[0].event {
+                true => describe.one_thread(event.thread),
+                false => describe.other_thread(first, event.thread),
+            };
             let other = if step.held == step.acquired { "another " } else { "" };
             let [held, acquired] =
                 [step.held, step.acquired].map(|lock| describe.lock_of(lock).to_string());
@@ -117,10 +121,16 @@ fn reasons(describe: &Describe<'_, '_>, cycle: &[Step]) -> Vec<Reason> {
     };
     let mut reasons = Vec::new();
     if cycle.iter().all(|step| step.held == step.acquired) {
-        reasons.push(match () {
-            () if cycle.iter().any(|step| follows_a_field(describe, step)) => &FOLLOWS_A_FIELD,
-            () if cycle.iter().all(|step| takes_both(describe, step.event)) => &TWO_OF_A_KIND,
-            () => &MAY_BE_THE_SAME,
+        let pairings: Vec<Pairing> =
+            cycle.iter().map(|step| pairing(describe, step.event, step.held)).collect();
+        reasons.push(if pairings.iter().all(|it| *it == Pairing::Independent) {
+            &TWO_OF_A_KIND
+        } else if pairings.contains(&Pairing::Derived)
+            || cycle.iter().any(|step| follows_a_field(describe, step))
+        {
+            &FOLLOWS_A_FIELD
+        } else {
+            &MAY_BE_THE_SAME
         });
     } else if cycle.iter().all(|step| execution.is_unique(step.held) && is_known(step)) {
         reasons.push(&SINGLE_LOCKS);

@@ -116,6 +116,13 @@ impl Execution<'_> {
         self.way(event.thread, event.context, event.statement)
     }
 
+    /// The call by which the thread first comes to the method of a lock event.
+    pub fn lock_caller(&self, event: LockEventId) -> Option<(InstanceId, StatementId)> {
+        let event = &self.lock_events[event];
+        let (caller, call) = self.ways[event.thread][event.context]?;
+        Some((self.contexts[caller], call))
+    }
+
     /// The threads that a [`Action::Join`] of these objects waits for; sorted.
     pub fn joined_threads(&self, groups: &[ObjectId]) -> Vec<OriginId> {
         self.threads.in_groups(groups)
