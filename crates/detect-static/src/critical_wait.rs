@@ -60,7 +60,7 @@ struct Critical {
 }
 
 /// Which of those who notify need a lock that is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     /// Nobody notifies.
     Nobody,
@@ -86,14 +86,10 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             continue;
         }
         let Some(critical) = judge(describe, wait) else { continue };
-        let known = found.entry((method, event.statement));
-        known
-            .and_modify(|known| {
-                if known.needs.is_none() && critical.needs.is_some() {
-                    *known = judge(describe, wait).expect("it was critical just now");
-                }
-            })
-            .or_insert(critical);
+        let place = (method, event.statement);
+        if found.get(&place).is_none_or(|known| known.who < critical.who) {
+            found.insert(place, critical);
+        }
     }
     output.findings.extend(found.values().map(|critical| critical.finding(describe)));
 }
