@@ -3,12 +3,18 @@
 
 mod code;
 mod conflict;
+mod critical_wait;
 mod data_race;
 mod describe;
 mod explain;
 mod hint;
+mod indefinite_wait;
+mod initializer_cycle;
 mod lock_calls;
+mod lock_code;
+mod lock_graph;
 mod lock_name;
+mod lock_order_cycle;
 mod lock_text;
 mod lock_use;
 mod lost_notify;
@@ -89,6 +95,13 @@ pub static DETECTORS: &[Detector] = &[
     },
     Detector { rule: Rule::LostNotify, name: lost_notify::NAME, run: lost_notify::run },
     Detector { rule: Rule::SelfDeadlock, name: self_deadlock::NAME, run: self_deadlock::run },
+    Detector {
+        rule: Rule::LockOrderCycle,
+        name: lock_order_cycle::NAME,
+        run: lock_order_cycle::run,
+    },
+    Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
+    Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
 ];
 
 /// The rules about how locks are used, which look at all code of the input.

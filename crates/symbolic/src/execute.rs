@@ -28,6 +28,7 @@ use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
+use crate::initializers::Initializers;
 use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
@@ -69,6 +70,7 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
 }
 
 /// The machine.
@@ -83,6 +85,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
     /// What may happen while methods run.
     pub(crate) within: &'e Within,
     pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
@@ -196,6 +199,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             channels,
         } = facts;
@@ -209,6 +213,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             sets: UniqueMap::new(),
             heap_sets: SecondaryMap::new(),
