@@ -8,6 +8,7 @@ mod describe;
 mod explain;
 mod hint;
 mod reasons;
+mod stale_value;
 mod unsafe_publication;
 
 use std::cell::OnceCell;
@@ -27,6 +28,8 @@ pub struct Options {
     /// Also judge elements of arrays. Threads often work on different parts of one array, which the
     /// analysis cannot see.
     pub arrays: bool,
+    /// Report every use of a stale value (seed 003), not only those that others may notice.
+    pub strict: bool,
     /// Look only for these; for all, if there are none.
     pub rules: Vec<Rule>,
 }
@@ -60,6 +63,7 @@ pub static DETECTORS: &[Detector] = &[
         name: unsafe_publication::NAME,
         run: unsafe_publication::run,
     },
+    Detector { rule: Rule::StaleValue, name: stale_value::NAME, run: stale_value::run },
 ];
 
 /// What every detector is given.

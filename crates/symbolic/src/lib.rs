@@ -18,6 +18,7 @@ mod method;
 mod order;
 mod oug;
 mod path;
+mod scopes;
 mod sharing;
 mod signals;
 mod state;
@@ -34,6 +35,7 @@ pub use event::{
 };
 
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
+pub use scopes::HeldLock;
 
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ use execute::{Executor, Facts};
 use gather::Gathered;
 use hosts::Hosts;
 use method::Methods;
+use scopes::Scopes;
 use sharing::SharingFacts;
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
@@ -83,6 +86,7 @@ pub struct Execution<'m> {
     /// Objects that belong to one instance of the thread.
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
+    scopes: Scopes,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
 }
@@ -154,6 +158,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
+        let scopes = std::mem::take(&mut executor.scopes);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -173,6 +178,7 @@ impl<'m> Execution<'m> {
             at_start,
             confined,
             contexts,
+            scopes,
             ways: events.ways,
         }
     }
@@ -209,7 +215,17 @@ impl<'m> Execution<'m> {
         first: EventId,
         second: EventId,
     ) -> Option<CommonGuard> {
-        self.find_common_guard(object, first, second)
+        self.find_common_guards(object, first, second).map(|(_, guard)| guard).next()
+    }
+
+    /// Which of the guards of the first access keep the second apart.
+    pub fn common_guards(
+        &self,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
+    ) -> impl Iterator<Item = usize> {
+        self.find_common_guards(object, first, second).map(|(place, _)| place)
     }
 
     /// A barrier at which two threads wait for each other; they may be two of one abstract thread.
