@@ -68,7 +68,11 @@ impl Flow<'_, '_, '_> {
             let Operation::Phi(inputs) = &statement.operation else { break };
             let input = position.and_then(|position| inputs.get(position));
             if let (Some(input), Some(result)) = (input, statement.result) {
-                set(&mut arriving, result, taints(state, [*input]));
+                let mut found = taints(state, [*input]);
+                if matches!(self.body.definition(*input).operation, Operation::Constant(_)) {
+                    unite(&mut found, &taints(state, self.deciding(edge.from)));
+                }
+                set(&mut arriving, result, found);
             }
         }
         match &mut states[to.index()] {
@@ -84,6 +88,16 @@ impl Flow<'_, '_, '_> {
                 true
             }
         }
+    }
+
+    /// The values by which it was decided to come to a block: which constant a phi then has says what they
+    /// were, as in `return size > 9`.
+    fn deciding(&self, block: BlockId) -> SmallVec<[Value; 4]> {
+        let before = self.body.blocks[block].predecessors.iter().filter(|edge| !edge.exceptional);
+        let blocks = std::iter::once(block).chain(before.map(|edge| edge.from));
+        let branches = blocks.map(|block| &self.body.terminator(block).operation);
+        let branches = branches.filter(|operation| matches!(operation, Operation::Branch { .. }));
+        branches.flat_map(Operation::operands).collect()
     }
 
     /// What a statement does to the state.

@@ -7,9 +7,9 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{InstanceId, ObjectId};
 use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Sharing};
 
-use crate::Options;
 use crate::conflict::{is_candidate, judged_objects};
 use crate::describe::Describe;
+use crate::{Options, code};
 
 /// Some of the guards of an access, by their places among them.
 pub(super) type Guards = u32;
@@ -44,10 +44,11 @@ impl Accesses {
             for object in objects(describe, event) {
                 variables.entry((event.accessed, object)).or_default().push(id);
             }
+            let gets = event.kind == AccessKind::Read || takes_out(describe, event);
+            if gets && !event.guards.is_empty() && describe.is_by_input(event) {
+                locked.push(id);
+            }
             match event.kind {
-                AccessKind::Read if !event.guards.is_empty() && describe.is_by_input(event) => {
-                    locked.push(id);
-                }
                 AccessKind::Write => {
                     let known = writes.entry((event.instance, event.statement)).or_default();
                     let is_known = |id: &EventId| describe.event(*id).accessed == event.accessed;
@@ -125,6 +126,15 @@ fn objects(describe: &Describe<'_, '_>, event: &Event) -> impl Iterator<Item = O
         .filter(|&&object| describe.execution.sharing(object) == Sharing::Shared)
         .map(|&object| Some(object));
     shared.chain(of_class)
+}
+
+/// Whether a change of a library's object returns an object that was in it.
+fn takes_out(describe: &Describe<'_, '_>, event: &Event) -> bool {
+    let body = code::body(describe.program, &describe.execution.heap, event.instance);
+    let result =
+        body.and_then(|body| Some(body.values[body.statements[event.statement].result?].ty));
+    event.accessed == Accessed::Contents
+        && result.is_some_and(|ty| describe.program.names.is_reference(ty))
 }
 
 fn is_judged(describe: &Describe<'_, '_>, event: &Event, options: &Options) -> bool {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use unsnarl_entity::EntityId;
 use unsnarl_findings::{
     Access, AccessKind, Effect, Evidence, Finding, Heuristic, Reason, Rule, Severity, Subject,
     Variable,
 };
 use unsnarl_program::MethodId;
-use unsnarl_symbolic::{Accessed, Event};
+use unsnarl_symbolic::{Accessed, Event, EventId};
 
 use super::NAME;
 use super::reads::{Accesses, have_common_lock, is_same_variable};
@@ -115,7 +116,10 @@ impl Candidate {
         if matches!(stale.used, Use::Any { is_shown: true, .. }) {
             reasons.push(ONLY_SHOWN.holds());
         }
-        if taken.contains(&stale.read) {
+        let written = stale.write().map(|write| write.event);
+        let takers = taken.range((stale.read, EventId::from_index(0))..);
+        let mut takers = takers.take_while(|taken| taken.0 == stale.read);
+        if takers.any(|&(_, taker)| Some(taker) != written) {
             reasons.push(HANDED_OVER.holds());
         }
         Self { stale, variable, name, reasons }
@@ -144,7 +148,8 @@ impl Candidate {
         let read = describe.event(self.stale.read);
         let release = describe.frame(self.stale.release.0, self.stale.release.1);
         let mut accesses = vec![
-            describe.access(self.stale.read),
+            // What takes something out of a collection is a write to that; here it matters what it gets.
+            Access { kind: AccessKind::Read, ..describe.access(self.stale.read) },
             Access::new(AccessKind::Release, vec![release]).by(describe.thread(read.thread)),
         ];
         accesses.push(match (&self.stale.used, self.stale.write()) {

@@ -1,9 +1,9 @@
 //! What callers need to know about a method: the shared values that it returns, what it does with its
 //! arguments, and what it writes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
@@ -136,5 +136,6 @@ pub(super) struct Stale {
     pub(super) used: Use,
 }
 
-/// Reads of variables that are written again before the lock is given back: who reads takes the value away.
-pub(super) type Taken = FxHashSet<EventId>;
+/// Reads of variables that are written again before the lock is given back, with these writes: who reads takes
+/// the value away.
+pub(super) type Taken = BTreeSet<(EventId, EventId)>;

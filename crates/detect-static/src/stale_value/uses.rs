@@ -10,15 +10,14 @@ use unsnarl_symbolic::{Accessed, EventId};
 use super::flow::{Flow, State, taints};
 use super::guarded::decided_by;
 use super::reads::{have_common_lock, is_same_variable};
-use super::summary::{Source, Stale, Summary, Taint, Taints, Use, Write};
+use super::summary::{Source, Stale, Summary, Taint, Taints, Taken, Use, Write};
 
 /// What was found in a method.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) summary: Summary,
     pub(super) stale: Vec<Stale>,
-    /// Reads of variables that are written again in the same scope of the lock.
-    pub(super) taken: Vec<EventId>,
+    pub(super) taken: Taken,
 }
 
 /// A branch that depends on values of interest.
@@ -170,8 +169,8 @@ impl Search<'_, '_, '_, '_> {
         });
         let written = flow.event(write);
         for read in read.chain(flow.accesses.read(flow.instance, id)) {
-            if is_same_variable(flow.event(read), written) && !self.found.taken.contains(&read) {
-                self.found.taken.push(read);
+            if is_same_variable(flow.event(read), written) {
+                self.found.taken.insert((read, write));
             }
         }
     }
