@@ -93,6 +93,21 @@ impl Accesses {
         protections.iter().any(|needed| needed & !released == 0)
     }
 
+    /// Whether a write holds a lock that keeps others from writing what an access reads.
+    pub(super) fn is_guarded_alike(
+        &self,
+        describe: &Describe<'_, '_>,
+        read: EventId,
+        write: EventId,
+    ) -> bool {
+        let protections = self.protections.get(&read).map_or(&[][..], SmallVec::as_slice);
+        let protecting = protections.iter().fold(0, |all, guards| all | guards);
+        let guards = describe.event(read).guards.iter().enumerate();
+        let mut guards = guards.filter(|(place, _)| protecting >> place & 1 != 0);
+        let held = &describe.event(write).guards;
+        guards.any(|(_, guard)| held.iter().any(|held| held.objects == guard.objects))
+    }
+
     /// Whether another thread may access what an access writes before or after it.
     pub(super) fn is_noticed(&self, describe: &Describe<'_, '_>, write: EventId) -> bool {
         let event = describe.event(write);
@@ -110,12 +125,6 @@ pub(super) fn is_same_variable(one: &Event, other: &Event) -> bool {
     one.accessed == other.accessed
         && (one.objects.is_empty()
             || one.objects.iter().any(|object| other.objects.contains(object)))
-}
-
-/// Whether two accesses hold a lock in common, or what may be one.
-pub(super) fn have_common_lock(one: &Event, other: &Event) -> bool {
-    let mut guards = one.guards.iter();
-    guards.any(|guard| other.guards.iter().any(|held| held.objects == guard.objects))
 }
 
 /// The shared objects that an access may be to; one that is none for a static field.

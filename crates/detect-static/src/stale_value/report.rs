@@ -11,7 +11,7 @@ use unsnarl_program::MethodId;
 use unsnarl_symbolic::{Accessed, Event, EventId};
 
 use super::NAME;
-use super::reads::{Accesses, have_common_lock, is_same_variable};
+use super::reads::{Accesses, is_same_variable};
 use super::summary::{Place, Stale, Taken, Use, Write};
 use crate::describe::{Describe, simple_name};
 use crate::reasons;
@@ -31,6 +31,11 @@ static OTHER_DATA: Heuristic = Heuristic {
     name: "other-data",
     effect: Effect::lowers(2),
     sentence: "what is written is not guarded by the lock under which the value was read",
+};
+static POLLED: Heuristic = Heuristic {
+    name: "polled",
+    effect: Effect::lowers(2),
+    sentence: "the value is the test of a loop, which reads it again in every round",
 };
 static CHECKED_AGAIN: Heuristic = Heuristic {
     name: "checked-again",
@@ -61,7 +66,7 @@ pub(super) fn findings(
         if write.is_some_and(|write| !accesses.is_noticed(describe, write)) {
             continue;
         }
-        let candidate = Candidate::new(describe, stale, taken);
+        let candidate = Candidate::new(describe, accesses, stale, taken);
         let key = (candidate.stale.method, candidate.variable.clone());
         match best.get_mut(&key) {
             Some(known) if known.rank() <= candidate.rank() => {}
@@ -77,7 +82,7 @@ pub(super) fn findings(
 impl Stale {
     fn write(&self) -> Option<&Write> {
         match &self.used {
-            Use::Stored(write) | Use::Decides(_, write) => Some(write),
+            Use::Stored(write) | Use::Decides { write, .. } => Some(write),
             Use::Any { .. } => None,
         }
     }
@@ -92,17 +97,29 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(describe: &Describe<'_, '_>, stale: Stale, taken: &Taken) -> Self {
+    fn new(describe: &Describe<'_, '_>, accesses: &Accesses, stale: Stale, taken: &Taken) -> Self {
         let read = describe.event(stale.read);
         let (variable, name) = variable(describe, read);
         let mut reasons = Vec::new();
+        let is_taken = is_taken(&stale, taken);
+        if is_taken {
+            reasons.push(HANDED_OVER.holds());
+        }
+        match stale.used {
+            Use::Decides { is_loop: true, .. } => reasons.push(POLLED.holds()),
+            Use::Any { is_shown: true, .. } => reasons.push(ONLY_SHOWN.holds()),
+            _ => {}
+        }
         if let Some(write) = stale.write() {
             let written = describe.event(write.event);
             let is_same = is_same_variable(read, written);
             match stale.used {
+                _ if is_same && is_taken => {}
                 Use::Stored(_) if is_same => reasons.push(WRITTEN_BACK.holds()),
                 _ if is_same => reasons.push(CHECKED_THEN_ACTED.holds()),
-                _ if !have_common_lock(read, written) => reasons.push(OTHER_DATA.holds()),
+                _ if !accesses.is_guarded_alike(describe, stale.read, write.event) => {
+                    reasons.push(OTHER_DATA.holds());
+                }
                 _ => {}
             }
             if write.checked.contains(&read.accessed) {
@@ -113,35 +130,20 @@ impl Candidate {
                 reasons::coarse_heap(describe.execution, object, [read, written])
             }));
         }
-        if matches!(stale.used, Use::Any { is_shown: true, .. }) {
-            reasons.push(ONLY_SHOWN.holds());
-        }
-        let written = stale.write().map(|write| write.event);
-        let takers = taken.range((stale.read, EventId::from_index(0))..);
-        let mut takers = takers.take_while(|taken| taken.0 == stale.read);
-        if takers.any(|&(_, taker)| Some(taker) != written) {
-            reasons.push(HANDED_OVER.holds());
-        }
         Self { stale, variable, name, reasons }
+    }
+
+    fn signs(&self) -> i32 {
+        self.reasons.iter().map(|reason| reason.effect.signs()).sum()
     }
 
     /// What convinces most comes first.
     fn rank(&self) -> impl Ord + use<> {
-        let signs: i32 = self.reasons.iter().map(|reason| reason.effect.signs()).sum();
-        let kind = match self.stale.used {
-            Use::Stored(_) => 0,
-            Use::Decides(..) => 1,
-            Use::Any { .. } => 2,
-        };
+        let is_any = matches!(self.stale.used, Use::Any { .. });
+        let is_stored = matches!(self.stale.used, Use::Stored(_));
         let depth = self.stale.write().map_or(0, |write| write.depth);
-        (
-            -signs,
-            kind,
-            depth,
-            self.stale.read,
-            self.stale.release,
-            self.stale.write().map(|w| w.event),
-        )
+        let write = self.stale.write().map(|write| write.event);
+        (is_any, -self.signs(), !is_stored, depth, self.stale.read, self.stale.release, write)
     }
 
     fn finding(self, describe: &Describe<'_, '_>) -> Finding {
@@ -163,14 +165,10 @@ impl Candidate {
         let method = describe.method_reference(self.stale.method);
         let subject = Subject::method(method).and_variable(self.variable.clone());
         let message = self.message(describe);
-        let is_benign = self.reasons.iter().any(|reason| {
-            let benign = [&CHECKED_AGAIN, &HANDED_OVER, &ONLY_SHOWN];
-            benign.iter().any(|heuristic| heuristic.name == reason.name)
-        });
         let evidence = Evidence::Suspected;
         let mut finding =
             Finding::new(Rule::StaleValue, subject, evidence, NAME, message, accesses);
-        if is_benign {
+        if self.signs() < 0 {
             finding.severity = Severity::Note;
         }
         finding.hint = Some(self.hint());
@@ -189,12 +187,14 @@ impl Candidate {
         match &self.stale.used {
             Use::Stored(write) => {
                 let (_, written) = variable(describe, describe.event(write.event));
-                format!("{written} is written at {} from {since}", describe.place(write.event))
+                let verb = verb(describe.event(write.event));
+                format!("{written} is {verb} at {} from {since}", describe.place(write.event))
             }
-            Use::Decides(branch, write) => {
+            Use::Decides { branch, write, .. } => {
                 let (_, written) = variable(describe, describe.event(write.event));
                 format!(
-                    "whether {written} is written at {} is decided at {} by {since}",
+                    "whether {written} is {} at {} is decided at {} by {since}",
+                    verb(describe.event(write.event)),
                     describe.place(write.event),
                     place(describe, *branch)
                 )
@@ -213,6 +213,25 @@ impl Candidate {
                 "hold the lock from the read of {name} to the write, or read it again under the lock"
             ),
         }
+    }
+}
+
+/// Whether the value was taken away: the variable is written before the lock is given back, and by another
+/// write than that of the old value.
+fn is_taken(stale: &Stale, taken: &Taken) -> bool {
+    let stored = match &stale.used {
+        Use::Stored(write) => Some(write.event),
+        _ => None,
+    };
+    let takers = taken.range((stale.read, EventId::from_index(0))..);
+    let mut takers = takers.take_while(|taken| taken.0 == stale.read);
+    takers.any(|&(_, taker)| Some(taker) != stored)
+}
+
+fn verb(written: &Event) -> &'static str {
+    match written.accessed {
+        Accessed::Contents => "changed",
+        _ => "written",
     }
 }
 

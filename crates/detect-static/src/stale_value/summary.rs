@@ -62,7 +62,12 @@ pub(super) enum Use {
     /// It is stored in a shared variable, or what is computed from it is.
     Stored(Write),
     /// A branch that depends on it decides whether a shared variable is written.
-    Decides(Place, Write),
+    Decides {
+        branch: Place,
+        /// Whether as the test of a loop with the write in it.
+        is_loop: bool,
+        write: Write,
+    },
     /// It is used in any way.
     Any {
         /// Where.

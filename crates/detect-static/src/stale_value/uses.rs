@@ -1,15 +1,15 @@
 //! What a method does with values that come from reads or from its callers.
 
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, EntitySet};
+use unsnarl_entity::EntityId;
 use unsnarl_program::body::{
     BlockId, InvokeKind, Operation, PureKind, Statement, StatementId, Value,
 };
 use unsnarl_symbolic::{Accessed, EventId};
 
 use super::flow::{Flow, State, taints};
-use super::guarded::decided_by;
-use super::reads::{have_common_lock, is_same_variable};
+use super::guarded::Decided;
+use super::reads::is_same_variable;
 use super::summary::{Source, Stale, Summary, Taint, Taints, Taken, Use, Write};
 
 /// What was found in a method.
@@ -25,7 +25,7 @@ struct Branch {
     id: StatementId,
     values: SmallVec<[Value; 4]>,
     taints: Taints,
-    decided: EntitySet<BlockId>,
+    decided: Decided,
 }
 
 /// Goes through a method.
@@ -64,7 +64,7 @@ fn branch(flow: &Flow<'_, '_, '_>, block: BlockId, mut state: State) -> Option<B
         id: last,
         values,
         taints,
-        decided: decided_by(flow.body, block),
+        decided: Decided::by(flow.body, block),
     })
 }
 
@@ -133,7 +133,9 @@ impl Search<'_, '_, '_, '_> {
                 let Some(&argument) = arguments.get(usize::from(*parameter)) else { continue };
                 let used = match used {
                     Use::Stored(write) => Use::Stored(here(write)),
-                    Use::Decides(place, write) => Use::Decides(*place, here(write)),
+                    Use::Decides { branch, is_loop, write } => {
+                        Use::Decides { branch: *branch, is_loop: *is_loop, write: here(write) }
+                    }
                     Use::Any { .. } => used.clone(),
                 };
                 for taint in taints(state, [argument]) {
@@ -193,10 +195,10 @@ impl Search<'_, '_, '_, '_> {
             (Source::Read(_), None) => {}
             (Source::Read(read), Some(release)) => {
                 let is_about_it = |write: &Write| {
-                    let (read, write) = (flow.event(read), flow.event(write.event));
-                    is_same_variable(read, write) || have_common_lock(read, write)
+                    is_same_variable(flow.event(read), flow.event(write.event))
+                        || flow.accesses.is_guarded_alike(flow.describe, read, write.event)
                 };
-                if !matches!(&used, Use::Decides(_, write) if !is_about_it(write)) {
+                if !matches!(&used, Use::Decides { write, .. } if !is_about_it(write)) {
                     let method = flow.method;
                     self.found.stale.push(Stale { method, read, release, used });
                 }
@@ -209,9 +211,14 @@ impl Search<'_, '_, '_, '_> {
         let writes = std::mem::take(&mut self.writes);
         for branch in &branches {
             let place = (self.flow.method, branch.id);
-            for (_, write) in writes.iter().filter(|(block, _)| branch.decided.contains(*block)) {
+            for (block, write) in &writes {
+                if !branch.decided.contains(*block) {
+                    continue;
+                }
+                let is_loop = branch.decided.loops(*block);
+                let used = Use::Decides { branch: place, is_loop, write: write.clone() };
                 for &taint in &branch.taints {
-                    self.note(taint, Use::Decides(place, write.clone()));
+                    self.note(taint, used.clone());
                 }
             }
         }
