@@ -24,6 +24,7 @@
 //! another's is not stale while either is held; what goes through callbacks. **Reports wrongly** where no
 //! way leads from read to use as the program goes, and where an old value is as good as a new one.
 
+mod base;
 mod flow;
 mod guarded;
 mod reads;

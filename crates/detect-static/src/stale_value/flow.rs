@@ -16,6 +16,7 @@ use unsnarl_program::body::{BlockId, Body, Edge, Operation, Statement, Statement
 use unsnarl_program::heap::{EdgeKind, InstanceId, ObjectId};
 use unsnarl_symbolic::{Event, EventId, Guard};
 
+use super::base::Base;
 use super::reads::{Accesses, Guards};
 use super::summary::{Place, Source, Summary, Taint, Taints, unite};
 use crate::describe::Describe;
@@ -109,9 +110,8 @@ impl Flow<'_, '_, '_> {
             match operation {
                 Operation::Phi(_) => {}
                 Operation::Parameter(number) => {
-                    let source = Source::Parameter(*number);
-                    let taint = Taint { source, released: 0, release: None };
-                    set(state, result, SmallVec::from_slice(&[taint]));
+                    let taint = Taint::new(Source::Parameter(*number), None);
+                    set(state, result, SmallVec::from_elem(taint, 1));
                 }
                 Operation::Compute { .. }
                 | Operation::Pure { .. }
@@ -122,7 +122,9 @@ impl Flow<'_, '_, '_> {
                     set(state, result, found);
                 }
                 _ if is_call => {
-                    let found = taints(state, operation.operands());
+                    let values = operation.operands();
+                    let plain = values.into_iter().filter(|&value| self.is_plain(value));
+                    let found = taints(state, plain);
                     set(state, result, found);
                 }
                 _ => set(state, result, Taints::new()),
@@ -138,10 +140,10 @@ impl Flow<'_, '_, '_> {
             }
         }
         if let Some(result) = statement.result {
-            let mut read = self.returned(id);
+            let mut read = self.returned(id, operation);
             if let Some(event) = self.accesses.read(self.instance, id) {
-                let source = Source::Read(event);
-                unite(&mut read, &[Taint { source, released: 0, release: None }]);
+                let base = self.base(operation);
+                unite(&mut read, &[Taint::new(Source::Read(event), base)]);
             }
             if !read.is_empty() {
                 unite(state.entry(result).or_default(), &read);
@@ -149,8 +151,34 @@ impl Flow<'_, '_, '_> {
         }
     }
 
+    /// Whether a value is a number or text rather than an object that has values. What a method computes
+    /// from an object is what it finds there then.
+    fn is_plain(&self, value: Value) -> bool {
+        let names = &self.describe.program.names;
+        let ty = self.body.values[value].ty;
+        !names.is_reference(ty) || names.type_text(ty).starts_with("java.lang.")
+    }
+
+    /// The object that an operation reads from or writes to.
+    pub(super) fn base(&self, operation: &Operation) -> Option<Base> {
+        let object = match operation {
+            Operation::GetField { object, .. } | Operation::PutField { object, .. } => object,
+            Operation::GetStatic { .. } | Operation::PutStatic { .. } => return Some(Base::class()),
+            Operation::ArrayLoad { array, .. } | Operation::ArrayStore { array, .. } => array,
+            Operation::Invoke { arguments, .. } => arguments.first()?,
+            _ => return None,
+        };
+        Some(Base::of(self.describe.program, self.body, *object))
+    }
+
+    /// What an object that a callee names is here.
+    pub(super) fn outward(&self, base: Option<&Base>, operation: &Operation) -> Option<Base> {
+        let Operation::Invoke { arguments, .. } = operation else { return None };
+        base?.outward(self.describe.program, self.body, arguments)
+    }
+
     /// What callees return: a lock that the caller holds as well was not given back by them.
-    fn returned(&self, id: StatementId) -> Taints {
+    fn returned(&self, id: StatementId, operation: &Operation) -> Taints {
         let held = self.describe.execution.held_at_call(self.instance, id);
         let mut found = Taints::new();
         for taint in self.callees(id).flat_map(|(_, summary)| summary.returned.iter()) {
@@ -159,7 +187,8 @@ impl Flow<'_, '_, '_> {
             let kept = guards_of(guards, |guard| held.iter().any(|lock| lock.is(guard)));
             let released = taint.released & !kept;
             let release = taint.release.filter(|_| self.accesses.is_stale(read, released));
-            unite(&mut found, &[Taint { released, release, ..*taint }]);
+            let base = self.outward(taint.base.as_ref(), operation);
+            unite(&mut found, &[Taint { source: taint.source, base, released, release }]);
         }
         found
     }
@@ -203,8 +232,8 @@ impl Flow<'_, '_, '_> {
         is_released: impl Fn(&Guard) -> bool,
     ) -> Taints {
         let mut found = Taints::new();
-        for &taint in taints {
-            let mut taint = taint;
+        for taint in taints {
+            let mut taint = taint.clone();
             if let Source::Read(read) = taint.source {
                 taint.released |= guards_of(&self.event(read).guards, &is_released);
                 if taint.release.is_none() && self.accesses.is_stale(read, taint.released) {

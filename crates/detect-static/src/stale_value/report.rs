@@ -32,6 +32,11 @@ static OTHER_DATA: Heuristic = Heuristic {
     effect: Effect::lowers(2),
     sentence: "what is written is not guarded by the lock under which the value was read",
 };
+static OTHER_OBJECT: Heuristic = Heuristic {
+    name: "other-object",
+    effect: Effect::lowers(2),
+    sentence: "the value was read from another object than the one that is written, as far as the code tells",
+};
 static POLLED: Heuristic = Heuristic {
     name: "polled",
     effect: Effect::lowers(2),
@@ -115,6 +120,7 @@ impl Candidate {
             let is_same = is_same_variable(read, written);
             match stale.used {
                 _ if is_same && is_taken => {}
+                _ if is_same && is_elsewhere(&stale, write) => reasons.push(OTHER_OBJECT.holds()),
                 Use::Stored(_) if is_same => reasons.push(WRITTEN_BACK.holds()),
                 _ if is_same => reasons.push(CHECKED_THEN_ACTED.holds()),
                 _ if !accesses.is_guarded_alike(describe, stale.read, write.event) => {
@@ -226,6 +232,11 @@ fn is_taken(stale: &Stale, taken: &Taken) -> bool {
     let takers = taken.range((stale.read, EventId::from_index(0))..);
     let mut takers = takers.take_while(|taken| taken.0 == stale.read);
     takers.any(|&(_, taker)| Some(taker) != stored)
+}
+
+/// Whether the method that reads and writes names two objects.
+fn is_elsewhere(stale: &Stale, write: &Write) -> bool {
+    stale.base.is_some() && write.base.is_some() && stale.base != write.base
 }
 
 fn verb(written: &Event) -> &'static str {

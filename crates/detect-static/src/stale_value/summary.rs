@@ -10,12 +10,13 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Accessed, EventId};
 
+use super::base::Base;
 use super::reads::Guards;
 
 /// The most returned values, uses of arguments and writes that a method is known for.
 const MOST: usize = 24;
 /// Through how many calls it is known what a method writes.
-const DEEPEST: u8 = 3;
+const DEEPEST: u8 = 2;
 
 /// A place in the code.
 pub(super) type Place = (MethodId, StatementId);
@@ -31,25 +32,37 @@ pub(super) enum Source {
 
 /// That a value comes from a source: the state of a register in the seed, where a monitor block is told by
 /// the guards of the read that are not held any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Taint {
     pub(super) source: Source,
+    /// The object from which it was read, if that has a name here.
+    pub(super) base: Option<Base>,
     /// The guards of the read that were given back since.
     pub(super) released: Guards,
     /// Where the value got stale.
     pub(super) release: Option<Place>,
 }
 
-/// What is known of a value; sorted by source and guards.
+impl Taint {
+    /// Of a value that has just been read or passed.
+    pub(super) fn new(source: Source, base: Option<Base>) -> Self {
+        Self { source, base, released: 0, release: None }
+    }
+
+    fn key(&self) -> (Source, Guards, &Option<Base>) {
+        (self.source, self.released, &self.base)
+    }
+}
+
+/// What is known of a value; sorted by source, guards and base.
 pub(super) type Taints = SmallVec<[Taint; 1]>;
 
 /// Adds what is not known yet; says whether anything was new.
 pub(super) fn unite(taints: &mut Taints, others: &[Taint]) -> bool {
     let mut is_new = false;
-    for &taint in others {
-        let key = |taint: &Taint| (taint.source, taint.released);
-        if let Err(at) = taints.binary_search_by_key(&key(&taint), key) {
-            taints.insert(at, taint);
+    for taint in others {
+        if let Err(at) = taints.binary_search_by(|known| known.key().cmp(&taint.key())) {
+            taints.insert(at, taint.clone());
             is_new = true;
         }
     }
@@ -81,6 +94,8 @@ pub(super) enum Use {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Write {
     pub(super) event: EventId,
+    /// The object that is written, if it has a name here.
+    pub(super) base: Option<Base>,
     /// The variables that are read again to decide about the write, in the same scope of a lock.
     pub(super) checked: SmallVec<[Accessed; 1]>,
     /// Through how many calls it is done.
@@ -126,7 +141,7 @@ impl Summary {
     pub(super) fn add_returned(&mut self, taints: &[Taint]) {
         let read = taints.iter().filter(|taint| matches!(taint.source, Source::Read(_)));
         let left = MOST.saturating_sub(self.returned.len());
-        let read: Taints = read.copied().take(left).collect();
+        let read: Taints = read.cloned().take(left).collect();
         unite(&mut self.returned, &read);
     }
 }
@@ -137,6 +152,8 @@ pub(super) struct Stale {
     /// The method in which reading, releasing and using meet.
     pub(super) method: MethodId,
     pub(super) read: EventId,
+    /// The object from which it was read, if that has a name in the method.
+    pub(super) base: Option<Base>,
     pub(super) release: Place,
     pub(super) used: Use,
 }

@@ -82,7 +82,8 @@ impl Search<'_, '_, '_, '_> {
         let operation = &statement.operation;
         for &event in flow.accesses.writes(flow.instance, id) {
             self.note_taken(id, event, state);
-            let write = Write { event, checked: self.checked(block, state), depth: 0 };
+            let base = flow.base(operation);
+            let write = Write { event, base, checked: self.checked(block, state), depth: 0 };
             for taint in taints(state, stored(operation)) {
                 self.note(taint, Use::Stored(write.clone()));
             }
@@ -90,7 +91,7 @@ impl Search<'_, '_, '_, '_> {
         }
         match operation {
             Operation::Invoke { arguments, .. } => {
-                self.look_into(block, id, arguments, state);
+                self.look_into(block, id, operation, arguments, state);
                 for lock in flow.waits(id) {
                     self.found.summary.add_wait(&lock);
                 }
@@ -117,12 +118,20 @@ impl Search<'_, '_, '_, '_> {
     }
 
     /// What callees do with arguments, and what they write.
-    fn look_into(&mut self, block: BlockId, id: StatementId, arguments: &[Value], state: &State) {
+    fn look_into(
+        &mut self,
+        block: BlockId,
+        id: StatementId,
+        operation: &Operation,
+        arguments: &[Value],
+        state: &State,
+    ) {
         let flow = self.flow;
         for (_, summary) in flow.callees(id) {
             let checked = self.checked(block, state);
             let here = |write: &Write| {
                 let mut write = write.clone();
+                write.base = flow.outward(write.base.as_ref(), operation);
                 write.checked.extend(checked.iter().copied());
                 write
             };
@@ -200,7 +209,8 @@ impl Search<'_, '_, '_, '_> {
                 };
                 if !matches!(&used, Use::Decides { write, .. } if !is_about_it(write)) {
                     let method = flow.method;
-                    self.found.stale.push(Stale { method, read, release, used });
+                    let base = taint.base;
+                    self.found.stale.push(Stale { method, read, base, release, used });
                 }
             }
         }
@@ -217,8 +227,8 @@ impl Search<'_, '_, '_, '_> {
                 }
                 let is_loop = branch.decided.loops(*block);
                 let used = Use::Decides { branch: place, is_loop, write: write.clone() };
-                for &taint in &branch.taints {
-                    self.note(taint, used.clone());
+                for taint in &branch.taints {
+                    self.note(taint.clone(), used.clone());
                 }
             }
         }
