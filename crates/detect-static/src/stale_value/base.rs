@@ -51,6 +51,11 @@ impl Base {
         self
     }
 
+    /// Whether it is the object that the method is called on, or hangs on that.
+    pub(super) fn is_own(&self) -> bool {
+        self.root == Root::Parameter(0)
+    }
+
     /// What a base of a callee is for the caller.
     pub(super) fn outward(
         &self,

@@ -34,6 +34,12 @@ impl Decided {
         })
     }
 
+    /// Whether the branch decides at least when control comes to a block.
+    pub(super) fn leads_to(&self, block: BlockId) -> bool {
+        let leading = self.ways.iter().filter(|way| way.blocks.contains(block)).count();
+        leading > 0 && leading < self.ways.len()
+    }
+
     /// Whether a block is in a loop of which the branch is the test.
     pub(super) fn loops(&self, block: BlockId) -> bool {
         let mut leading = self.ways.iter().filter(|way| way.blocks.contains(block));

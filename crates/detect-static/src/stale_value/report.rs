@@ -121,6 +121,7 @@ impl Candidate {
             match stale.used {
                 _ if is_same && is_taken => {}
                 _ if is_same && is_elsewhere(&stale, write) => reasons.push(OTHER_OBJECT.holds()),
+                _ if is_same && stale.base.is_none() && !is_one(describe, read) => {}
                 Use::Stored(_) if is_same => reasons.push(WRITTEN_BACK.holds()),
                 _ if is_same => reasons.push(CHECKED_THEN_ACTED.holds()),
                 _ if !accesses.is_guarded_alike(describe, stale.read, write.event) => {
@@ -232,6 +233,12 @@ fn is_taken(stale: &Stale, taken: &Taken) -> bool {
     let takers = taken.range((stale.read, EventId::from_index(0))..);
     let mut takers = takers.take_while(|taken| taken.0 == stale.read);
     takers.any(|&(_, taker)| Some(taker) != stored)
+}
+
+/// Whether there is only one variable that an access can be to.
+fn is_one(describe: &Describe<'_, '_>, event: &Event) -> bool {
+    event.objects.iter().all(|&object| describe.execution.is_unique(object))
+        && event.objects.len() < 2
 }
 
 /// Whether the method that reads and writes names two objects.

@@ -7,6 +7,7 @@ use unsnarl_program::body::{
 };
 use unsnarl_symbolic::{Accessed, EventId};
 
+use super::base::Base;
 use super::flow::{Flow, State, taints};
 use super::guarded::Decided;
 use super::reads::is_same_variable;
@@ -157,7 +158,7 @@ impl Search<'_, '_, '_, '_> {
     /// The variables that were read again to decide about a block, and are still locked.
     fn checked(&self, block: BlockId, state: &State) -> SmallVec<[Accessed; 1]> {
         let mut checked = SmallVec::new();
-        for branch in self.branches.iter().filter(|branch| branch.decided.contains(block)) {
+        for branch in self.branches.iter().filter(|branch| branch.decided.leads_to(block)) {
             for taint in taints(state, branch.values.iter().copied()) {
                 if let (Source::Read(read), None) = (taint.source, taint.release) {
                     let accessed = self.flow.event(read).accessed;
@@ -199,21 +200,31 @@ impl Search<'_, '_, '_, '_> {
 
     fn note(&mut self, taint: Taint, used: Use) {
         let flow = self.flow;
-        match (taint.source, taint.release) {
-            (Source::Parameter(number), _) => self.found.summary.add_use(number, used),
-            (Source::Read(_), None) => {}
-            (Source::Read(read), Some(release)) => {
-                let is_about_it = |write: &Write| {
-                    is_same_variable(flow.event(read), flow.event(write.event))
-                        || flow.accesses.is_guarded_alike(flow.describe, read, write.event)
-                };
-                if !matches!(&used, Use::Decides { write, .. } if !is_about_it(write)) {
-                    let method = flow.method;
-                    let base = taint.base;
-                    self.found.stale.push(Stale { method, read, base, release, used });
-                }
-            }
+        let (read, release) = match (taint.source, taint.release) {
+            (Source::Parameter(number), _) => return self.found.summary.add_use(number, used),
+            (Source::Read(_), None) => return,
+            (Source::Read(read), Some(release)) => (read, release),
+        };
+        let is_about_it = |write: &Write| {
+            is_same_variable(flow.event(read), flow.event(write.event))
+                || flow.accesses.is_guarded_alike(flow.describe, read, write.event)
+        };
+        let is_noticed = match &used {
+            Use::Stored(write) => !self.is_under_construction(write),
+            Use::Decides { write, .. } => !self.is_under_construction(write) && is_about_it(write),
+            Use::Any { .. } => true,
+        };
+        if is_noticed {
+            let (method, base) = (flow.method, taint.base);
+            self.found.stale.push(Stale { method, read, base, release, used });
         }
+    }
+
+    /// Whether a constructor writes to what it makes.
+    fn is_under_construction(&self, write: &Write) -> bool {
+        let program = self.flow.describe.program;
+        program.methods()[self.flow.method].name == program.names.known.init
+            && write.base.as_ref().is_some_and(Base::is_own)
     }
 
     fn finish(mut self) -> Found {
