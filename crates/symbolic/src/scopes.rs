@@ -1,8 +1,8 @@
 //! Where methods end the scopes of locks, and which locks they hold at calls.
 //!
-//! A lock is known here by the objects that it may be and by how it is held: that means the same in caller
-//! and callee. A scope has ended when no such lock is held any more, so a lock that is taken again
-//! (reentrancy) ends no scope. A method that is entered in several states ends what it ends in any of them,
+//! A lock is known here by the objects that it may be and by how it is held: that has a meaning in caller and
+//! callee. A scope has ended when nothing is held any more that may be the same lock, so a lock that is taken
+//! again (reentrancy) ends no scope. A method that is entered in several states ends what it ends in any of them,
 //! and holds at a call what it holds in all of them.
 
 use std::sync::Arc;
@@ -27,9 +27,10 @@ pub struct HeldLock {
 }
 
 impl HeldLock {
-    /// Whether it is the lock that is held at an access, as far as that is known.
-    pub fn is(&self, guard: &Guard) -> bool {
-        self.mode == guard.mode && self.objects == guard.objects
+    /// Whether it may be the lock that is held at an access. The sets of objects need not be the same: a
+    /// callee is told apart by its receiver where the caller is not.
+    pub fn may_be(&self, guard: &Guard) -> bool {
+        self.mode == guard.mode && have_common(&self.objects, &guard.objects)
     }
 }
 
@@ -91,7 +92,10 @@ impl Executor<'_, '_> {
 
     fn ended_between(&self, before: &[Lock], after: &[Lock]) -> Vec<HeldLock> {
         let is_held = |lock: &Lock| {
-            after.iter().any(|held| (held.objects, held.mode) == (lock.objects, lock.mode))
+            after.iter().any(|held| {
+                held.mode == lock.mode
+                    && have_common(&self.sets[held.objects], &self.sets[lock.objects])
+            })
         };
         let ended: Vec<Lock> = before.iter().filter(|lock| !is_held(lock)).cloned().collect();
         self.held_locks(&ended)
@@ -112,4 +116,8 @@ fn add(known: &mut Vec<HeldLock>, locks: Vec<HeldLock>) {
             known.push(lock);
         }
     }
+}
+
+fn have_common(one: &[ObjectId], other: &[ObjectId]) -> bool {
+    one.iter().any(|object| other.binary_search(object).is_ok())
 }

@@ -132,7 +132,7 @@ impl Flow<'_, '_, '_> {
         }
         let ended = self.describe.execution.ended_scopes(self.instance, id);
         if !ended.is_empty() {
-            self.release(state, id, |guard| ended.iter().any(|lock| lock.is(guard)));
+            self.release(state, id, |guard| ended.iter().any(|lock| lock.may_be(guard)));
         }
         if is_call {
             for waited in self.waits(id) {
@@ -184,7 +184,7 @@ impl Flow<'_, '_, '_> {
         for taint in self.callees(id).flat_map(|(_, summary)| summary.returned.iter()) {
             let Source::Read(read) = taint.source else { continue };
             let guards = &self.event(read).guards;
-            let kept = guards_of(guards, |guard| held.iter().any(|lock| lock.is(guard)));
+            let kept = guards_of(guards, |guard| held.iter().any(|lock| lock.may_be(guard)));
             let released = taint.released & !kept;
             let release = taint.release.filter(|_| self.accesses.is_stale(read, released));
             let base = self.outward(taint.base.as_ref(), operation);

@@ -1,5 +1,7 @@
 //! Which reads can get stale, and which writes other threads notice.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -16,6 +18,8 @@ pub(super) type Guards = u32;
 
 /// The most guards of an access that are told apart.
 const MOST_GUARDS: usize = 32;
+/// The most situations of a read that are looked at, until it can get stale in one.
+const MOST_SITUATIONS: usize = 4;
 /// The most other accesses that an access is compared with.
 const MOST_OTHERS: usize = 256;
 
@@ -36,7 +40,7 @@ impl Accesses {
         let execution = describe.execution;
         let mut variables = Variables::default();
         let mut writes: FxHashMap<_, SmallVec<[EventId; 1]>> = FxHashMap::default();
-        let mut locked: Vec<EventId> = Vec::new();
+        let mut locked: BTreeMap<(InstanceId, StatementId), Vec<EventId>> = BTreeMap::new();
         for (id, event) in execution.events.iter() {
             if !is_candidate(execution, event) || !is_judged(describe, event, options) {
                 continue;
@@ -46,7 +50,7 @@ impl Accesses {
             }
             let gets = event.kind == AccessKind::Read || takes_out(describe, event);
             if gets && !event.guards.is_empty() && describe.is_by_input(event) {
-                locked.push(id);
+                locked.entry((event.instance, event.statement)).or_default().push(id);
             }
             match event.kind {
                 AccessKind::Write => {
@@ -59,17 +63,20 @@ impl Accesses {
                 AccessKind::Read => {}
             }
         }
-        let found = locked.par_iter().filter_map(|&read| {
-            let protections = protections(describe, &variables, options.strict, read);
-            (!protections.is_empty()).then_some((read, protections))
+        let locked: Vec<_> = locked.into_iter().collect();
+        let found = locked.par_iter().filter_map(|(place, events)| {
+            events.iter().take(MOST_SITUATIONS).find_map(|&read| {
+                let protections = protections(describe, &variables, options.strict, read);
+                (!protections.is_empty()).then_some((*place, read, protections))
+            })
         });
-        let found: Vec<(EventId, SmallVec<[Guards; 1]>)> = found.collect();
         let mut reads = FxHashMap::default();
-        for &(read, _) in &found {
-            let event = describe.event(read);
-            reads.entry((event.instance, event.statement)).or_insert(read);
+        let mut protections = FxHashMap::default();
+        for (place, read, sets) in found.collect::<Vec<_>>() {
+            reads.insert(place, read);
+            protections.insert(read, sets);
         }
-        Self { protections: found.into_iter().collect(), reads, writes, variables }
+        Self { protections, reads, writes, variables }
     }
 
     /// What a statement reads that can get stale.
@@ -105,7 +112,7 @@ impl Accesses {
         let guards = describe.event(read).guards.iter().enumerate();
         let mut guards = guards.filter(|(place, _)| protecting >> place & 1 != 0);
         let held = &describe.event(write).guards;
-        guards.any(|(_, guard)| held.iter().any(|held| held.objects == guard.objects))
+        guards.any(|(_, guard)| held.iter().any(|held| have_common(&held.objects, &guard.objects)))
     }
 
     /// Whether another thread may access what an access writes before or after it.
@@ -123,8 +130,11 @@ impl Accesses {
 /// Whether two accesses are to one variable, as far as objects are told apart.
 pub(super) fn is_same_variable(one: &Event, other: &Event) -> bool {
     one.accessed == other.accessed
-        && (one.objects.is_empty()
-            || one.objects.iter().any(|object| other.objects.contains(object)))
+        && (one.objects.is_empty() || have_common(&one.objects, &other.objects))
+}
+
+fn have_common(one: &[ObjectId], other: &[ObjectId]) -> bool {
+    one.iter().any(|object| other.binary_search(object).is_ok())
 }
 
 /// The shared objects that an access may be to; one that is none for a static field.
@@ -165,23 +175,24 @@ fn protections(
     let execution = describe.execution;
     let event = describe.event(read);
     let mut found: SmallVec<[Guards; 1]> = SmallVec::new();
-    for object in objects(describe, event) {
+    let writes = objects(describe, event).flat_map(|object| {
         let others = variables.get(&(event.accessed, object)).map_or(&[][..], Vec::as_slice);
         let writes = others.iter().filter(|&&id| describe.event(id).kind == AccessKind::Write);
-        for &write in writes.take(MOST_OTHERS) {
-            if execution.order(object, read, write).is_some() {
-                continue;
-            }
-            if is_strict {
-                return SmallVec::from_slice(&[1 << (event.guards.len().min(MOST_GUARDS) - 1)]);
-            }
-            let common = execution.common_guards(object, read, write);
-            let guards = common.take_while(|&place| place < MOST_GUARDS).map(|place| 1 << place);
-            let guards = guards.fold(0, |all: Guards, guard: Guards| all | guard);
-            // Who is not kept apart at all races with the read, which is another rule's matter.
-            if guards != 0 && !found.contains(&guards) {
-                found.push(guards);
-            }
+        writes.map(move |&write| (object, write))
+    });
+    for (object, write) in writes.take(MOST_OTHERS) {
+        if execution.order(object, read, write).is_some() {
+            continue;
+        }
+        if is_strict {
+            return SmallVec::from_slice(&[1 << (event.guards.len().min(MOST_GUARDS) - 1)]);
+        }
+        let common = execution.common_guards(object, read, write);
+        let guards = common.take_while(|&place| place < MOST_GUARDS).map(|place| 1 << place);
+        let guards = guards.fold(0, |all: Guards, guard: Guards| all | guard);
+        // Who is not kept apart at all races with the read, which is another rule's matter.
+        if guards != 0 && !found.contains(&guards) {
+            found.push(guards);
         }
     }
     found

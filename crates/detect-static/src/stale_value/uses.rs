@@ -101,7 +101,7 @@ impl Search<'_, '_, '_, '_> {
                 let ended = flow.describe.execution.ended_by_return(flow.instance);
                 let returned =
                     flow.released(&taints(state, [*value]), (flow.method, id), |guard| {
-                        ended.iter().any(|lock| lock.is(guard))
+                        ended.iter().any(|lock| lock.may_be(guard))
                     });
                 self.found.summary.add_returned(&returned);
             }
