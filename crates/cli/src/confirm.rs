@@ -69,6 +69,7 @@ pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result
         rules: Vec::new(),
         fail_on: FailOn::Never,
         arrays: false,
+        strict: false,
         min_confidence: None,
         format: ReportFormat::Text,
         program: ProgramArguments {

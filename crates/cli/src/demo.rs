@@ -149,6 +149,7 @@ impl Example {
             rules: Vec::new(),
             fail_on: FailOn::Never,
             arrays: false,
+            strict: false,
             min_confidence: None,
             format: ReportFormat::Text,
         }

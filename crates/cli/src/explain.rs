@@ -25,6 +25,7 @@ const PAGES: &[(Rule, &str)] = &[
     (Rule::LockOrderCycle, include_str!("../../../docs/rules/lock-order-cycle.md")),
     (Rule::CriticalWait, include_str!("../../../docs/rules/critical-wait.md")),
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),
+    (Rule::StaleValue, include_str!("../../../docs/rules/stale-value.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
     (Rule::UnreleasedLock, include_str!("../../../docs/rules/unreleased-lock.md")),
     (Rule::WaitOutsideLoop, include_str!("../../../docs/rules/wait-outside-loop.md")),

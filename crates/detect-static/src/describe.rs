@@ -177,18 +177,24 @@ impl<'d, 'm> Describe<'d, 'm> {
     }
 
     pub(crate) fn frame(&self, method: MethodId, statement: StatementId) -> Frame {
-        let data = &self.program.methods()[method];
-        let class = self.program.class_around(data.class);
-        let names = &self.program.names;
+        let class = self.program.class_around(self.program.methods()[method].class);
         Frame::Code {
-            method: MethodReference::new(
-                self.program.class_text(class),
-                names.text(data.name),
-                names.text(data.descriptor),
-            ),
+            method: self.method_reference(method),
             file: self.program.source_file(class),
             line: self.line(method, statement),
         }
+    }
+
+    /// A method as findings name it.
+    pub(crate) fn method_reference(&self, method: MethodId) -> MethodReference {
+        let data = &self.program.methods()[method];
+        let class = self.program.class_around(data.class);
+        let names = &self.program.names;
+        MethodReference::new(
+            self.program.class_text(class),
+            names.text(data.name),
+            names.text(data.descriptor),
+        )
     }
 
     fn line(&self, method: MethodId, statement: StatementId) -> Option<u32> {

@@ -22,6 +22,7 @@ mod reasons;
 mod reassigned_lock;
 mod self_deadlock;
 mod shared_constant_lock;
+mod stale_value;
 mod unreleased_lock;
 mod unsafe_publication;
 mod wait_outside_loop;
@@ -48,6 +49,8 @@ pub struct Options {
     /// Also judge elements of arrays. Threads often work on different parts of one array, which the
     /// analysis cannot see.
     pub arrays: bool,
+    /// Report every use of a stale value (seed 003), not only those that others may notice.
+    pub strict: bool,
     /// Look only for these; for all, if there are none.
     pub rules: Vec<Rule>,
 }
@@ -102,6 +105,7 @@ pub static DETECTORS: &[Detector] = &[
     },
     Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
     Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
+    Detector { rule: Rule::StaleValue, name: stale_value::NAME, run: stale_value::run },
 ];
 
 /// The rules about how locks are used, which look at all code of the input.

@@ -32,6 +32,7 @@ use crate::initializers::Initializers;
 use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
+use crate::scopes::Scopes;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
@@ -130,6 +131,8 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
+    /// Where scopes of locks end.
+    pub(crate) scopes: Scopes,
 }
 
 /// A method in a heap context, entered in a state.
@@ -241,6 +244,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
+            scopes: Scopes::default(),
         }
     }
 

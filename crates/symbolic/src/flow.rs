@@ -132,7 +132,11 @@ impl Executor<'_, '_> {
                 thrown_last = Some(state.clone());
                 join_into(&mut thrown, Cow::Borrowed(&state));
             }
+            let locks = accesses.is_some().then(|| state.locks.clone());
             is_alive = self.transfer(frame, id, &mut state);
+            if let Some(locks) = locks {
+                self.note_scopes(frame, id, &locks, &state);
+            }
             if !is_alive {
                 break;
             }
@@ -253,7 +257,11 @@ impl Executor<'_, '_> {
             self.learn(frame, value, test, &mut state);
             Some(state.received)
         });
+        let locks = self.is_final.then(|| state.locks.clone());
         self.exit_monitor(frame, &mut state);
+        if let Some(locks) = locks {
+            self.note_return(frame, &locks, &state);
+        }
         // What has a name only in here is of no use to the caller.
         state.pending.clear();
         state.told.clear();

@@ -20,6 +20,7 @@ mod method;
 mod order;
 mod oug;
 mod path;
+mod scopes;
 mod sharing;
 mod signals;
 mod state;
@@ -37,6 +38,7 @@ pub use event::{
 
 pub use locking::{Action, LockEvent, LockEventId};
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
+pub use scopes::HeldLock;
 
 use std::sync::Arc;
 
@@ -56,6 +58,7 @@ use gather::Gathered;
 use hosts::Hosts;
 use initializers::Initializers;
 use method::Methods;
+use scopes::Scopes;
 use sharing::{SharingFacts, Watched};
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
@@ -90,6 +93,7 @@ pub struct Execution<'m> {
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
     initializers: Initializers,
+    scopes: Scopes,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
 }
@@ -164,6 +168,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
+        let scopes = std::mem::take(&mut executor.scopes);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -185,6 +190,7 @@ impl<'m> Execution<'m> {
             confined,
             contexts,
             initializers,
+            scopes,
             ways: events.ways,
         }
     }
@@ -221,7 +227,17 @@ impl<'m> Execution<'m> {
         first: EventId,
         second: EventId,
     ) -> Option<CommonGuard> {
-        self.find_common_guard(object, first, second)
+        self.find_common_guards(object, first, second).map(|(_, guard)| guard).next()
+    }
+
+    /// Which of the guards of the first access keep the second apart.
+    pub fn common_guards(
+        &self,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
+    ) -> impl Iterator<Item = usize> {
+        self.find_common_guards(object, first, second).map(|(place, _)| place)
     }
 
     /// A barrier at which two threads wait for each other; they may be two of one abstract thread.

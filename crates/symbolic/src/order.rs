@@ -356,12 +356,13 @@ impl Execution<'_> {
         !self.confined.contains(&(one, second)) && !self.confined.contains(&(other, first))
     }
 
-    pub(crate) fn find_common_guard(
+    /// The locks of the first access that keep the second apart, with their places among its guards.
+    pub(crate) fn find_common_guards(
         &self,
         object: Option<ObjectId>,
         first: EventId,
         second: EventId,
-    ) -> Option<CommonGuard> {
+    ) -> impl Iterator<Item = (usize, CommonGuard)> {
         let (one, other) = (&self.events[first], &self.events[second]);
         // An optimistic reader asks whether somebody wrote meanwhile.
         let excludes = |one: &Event, guard: &Guard, other: &Guard| match guard.mode {
@@ -371,12 +372,13 @@ impl Execution<'_> {
                 other.mode == LockMode::Exclusive && one.kind == AccessKind::Read
             }
         };
-        one.guards.iter().find_map(|guard| {
-            other
+        one.guards.iter().enumerate().filter_map(move |(place, guard)| {
+            let common = other
                 .guards
                 .iter()
                 .filter(|held| excludes(one, guard, held) && excludes(other, held, guard))
-                .find_map(|held| self.same_lock(object, guard, held))
+                .find_map(|held| self.same_lock(object, guard, held))?;
+            Some((place, common))
         })
     }
 
