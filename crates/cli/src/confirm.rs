@@ -71,6 +71,7 @@ pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result
         rules: Vec::new(),
         fail_on: FailOn::Never,
         arrays: false,
+        strict: false,
         min_confidence: None,
         format: ReportFormat::Text,
         source: SourceArguments::default(),

@@ -152,6 +152,7 @@ impl Example {
             rules: Vec::new(),
             fail_on: FailOn::Never,
             arrays: false,
+            strict: false,
             min_confidence: None,
             format: ReportFormat::Text,
             source: SourceArguments::default(),
