@@ -26,8 +26,11 @@ function subjectOf(finding) {
   }
   const locks = finding.locks || [];
   if (locks.length) {
-    const shown = locks.slice(0, 4).join(" → ");
-    parts.push(locks.length > 4 ? `${shown} → … ${locks.length - 4} more` : locks.length > 1 ? `${shown} → ${locks[0]}` : shown);
+    const isCycle = finding.rule === "lock-order-cycle" && locks.length > 1;
+    const shown = locks.slice(0, 4);
+    if (locks.length > 4) shown.push(`… ${locks.length - 4} more`);
+    else if (isCycle) shown.push(locks[0]);
+    parts.push(shown.join(isCycle ? " → " : ", "));
   }
   return parts.join(", ");
 }

@@ -38,8 +38,9 @@ function canvas(width, height, title, ...children) {
 }
 
 function picture(finding, accesses) {
-  if ((finding.locks || []).length > 1) return cyclePicture(finding);
-  if (!accesses.length) return null;
+  if (finding.rule === "lock-order-cycle" && finding.locks && finding.locks.length > 1) return cyclePicture(finding);
+  // One access alone says no more in a picture than in its box.
+  if (accesses.length < 2) return null;
   const ran = finding.evidence.some((kind) => kind !== "suspected");
   // Of a race only the two that race have a known order in time.
   const inTime = unordered(finding) ? 2 : MOST_DRAWN;
