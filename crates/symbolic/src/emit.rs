@@ -11,7 +11,10 @@ use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
 
 use crate::access::{Access, accesses};
-use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
+use crate::deeds::{Deed, DeedKind, Deeds, ScopesId};
+use crate::event::{
+    AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation, SeenId,
+};
 use crate::execute::{Executor, Frame};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
@@ -42,6 +45,7 @@ pub(crate) struct Events {
     pub(crate) time_of: Vec<TimeId>,
     /// How each thread first comes to a context.
     pub(crate) ways: SecondaryMap<OriginId, Ways>,
+    pub(crate) deeds: Deeds,
 }
 
 /// For the contexts that a thread comes to: the first call that leads there.
@@ -60,9 +64,11 @@ pub(crate) struct Key {
     time: TimeId,
 }
 
-entity_id! {
-    /// An access, whichever of the threads that come to its context makes it.
-    struct SeenId("seen");
+/// An access on the way through a block.
+pub(crate) struct Noticed {
+    key: Key,
+    event: Event,
+    scopes: ScopesId,
 }
 
 /// The accesses of contexts, before they are told by thread.
@@ -71,7 +77,7 @@ struct Seen {
     keys: UniqueMap<SeenId, Key>,
     /// By number.
     all: Vec<Event>,
-    of_context: SecondaryMap<ContextId, Vec<SeenId>>,
+    deeds: SecondaryMap<ContextId, Vec<Deed>>,
     /// By how many threads each was told already.
     threads: SecondaryMap<SeenId, usize>,
 }
@@ -81,39 +87,38 @@ struct Seen {
 const MOST_THREADS: usize = 8;
 
 impl Seen {
-    fn add(&mut self, key: Key, event: Event) {
-        let context = event.context;
+    fn add(&mut self, Noticed { key, event, scopes }: Noticed) {
+        let (context, statement) = (event.context, event.statement);
         let id = self.keys.intern(key);
         if id.index() == self.all.len() {
             self.all.push(event);
         }
-        self.of_context[context].push(id);
+        self.deeds[context].push(Deed { statement, scopes, kind: DeedKind::Access(id) });
     }
 
     /// Tells the events of a thread, in the order in which its contexts are come to.
-    fn tell(
-        &mut self,
-        thread: OriginId,
-        roots: Vec<ContextId>,
-        entered: &SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>,
-        events: &mut Events,
-    ) {
+    fn tell(&mut self, thread: OriginId, roots: Vec<ContextId>, events: &mut Events) {
         let mut told: EntitySet<SeenId> = EntitySet::new();
         let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
         let mut open = VecDeque::from(roots);
         while let Some(context) = open.pop_front() {
-            for &id in &self.of_context[context] {
-                if told.insert(id) && self.threads[id] < MOST_THREADS {
-                    self.threads[id] += 1;
-                    let event = self.all[id.index()].clone();
-                    events.events.push(Event { thread, context, ..event });
-                    events.time_of.push(self.keys[id].time);
-                }
-            }
-            for &(callee, statement) in &entered[context] {
-                if reached.insert(callee) {
-                    events.ways[thread][callee] = Some((context, statement));
-                    open.push_back(callee);
+            for deed in &self.deeds[context] {
+                match deed.kind {
+                    DeedKind::Access(id) => {
+                        if told.insert(id) && self.threads[id] < MOST_THREADS {
+                            self.threads[id] += 1;
+                            let event = self.all[id.index()].clone();
+                            let told = events.events.push(Event { thread, context, ..event });
+                            events.time_of.push(self.keys[id].time);
+                            events.deeds.events[id].push(told);
+                        }
+                    }
+                    DeedKind::Call(callee) => {
+                        if reached.insert(callee) {
+                            events.ways[thread][callee] = Some((context, deed.statement));
+                            open.push_back(callee);
+                        }
+                    }
                 }
             }
         }
@@ -131,8 +136,6 @@ impl Executor<'_, '_> {
             self.memories.clear();
         }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
-        let mut entered: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
-            SecondaryMap::new();
         let mut seen = Seen::default();
         let roots = self.roots();
         let mut open: Vec<ContextId> = roots.iter().map(|&(_, context)| context).collect();
@@ -146,12 +149,13 @@ impl Executor<'_, '_> {
                 let mut accesses = Vec::new();
                 self.entered.clear();
                 self.go_through(&frame, block, before, Some(&mut accesses));
-                for (key, event) in accesses {
-                    seen.add(key, event);
+                for access in accesses {
+                    seen.add(access);
                 }
-                for (callee, statement) in std::mem::take(&mut self.entered) {
+                for (callee, statement, scopes) in std::mem::take(&mut self.entered) {
                     if self.was_processed(callee) {
-                        entered[context].push((callee, statement));
+                        let kind = DeedKind::Call(callee);
+                        seen.deeds[context].push(Deed { statement, scopes, kind });
                         if reached.insert(callee) {
                             open.push(callee);
                         }
@@ -164,8 +168,12 @@ impl Executor<'_, '_> {
         threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
         for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
-            seen.tell(thread, own.collect(), &entered, &mut events);
+            seen.tell(thread, own.collect(), &mut events);
         }
+        events.deeds.of_context = seen.deeds;
+        events.deeds.scopes = std::mem::take(&mut self.scopes);
+        events.deeds.outside = self.contexts.values().map(|context| self.held(context)).collect();
+        events.deeds.roots = roots;
         events.times = std::mem::take(&mut self.times);
         events
     }
@@ -176,7 +184,7 @@ impl Executor<'_, '_> {
         frame: &Frame,
         id: StatementId,
         state: &State,
-        seen: &mut Vec<(Key, Event)>,
+        seen: &mut Vec<Noticed>,
     ) {
         for access in accesses(self.program, self.heap, &frame.facts, frame.instance, id) {
             let is_visible = access.is_static()
@@ -193,7 +201,7 @@ impl Executor<'_, '_> {
         id: StatementId,
         access: Access<'_>,
         state: &State,
-    ) -> (Key, Event) {
+    ) -> Noticed {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
@@ -216,7 +224,7 @@ impl Executor<'_, '_> {
                 .map(|(channel, path)| (*channel, path.as_ref().is_some_and(is_base)))
                 .collect(),
         });
-        let Access { kind, base, objects, accessed, is_atomic, written } = access;
+        let Access { kind, base, objects, accessed, is_atomic, is_conditional, written } = access;
         let objects = match (objects, base) {
             (Cow::Borrowed(_), Some(base)) => self.points_to(frame, base),
             (objects, _) => self.set(&objects),
@@ -246,8 +254,10 @@ impl Executor<'_, '_> {
             is_through_this: base.is_some_and(|base| is_this(frame, base)),
             loaded_from: base.and_then(|base| loaded_from(frame, base)),
             writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
+            is_conditional,
         };
-        (key, event)
+        let scopes = self.scopes_of(&event, state);
+        Noticed { key, event, scopes }
     }
 
     fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Arc<[Guard]> {

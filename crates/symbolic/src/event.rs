@@ -15,6 +15,8 @@ entity_id! {
     pub struct EventId("e");
     /// A method in a heap context, entered with certain locks and at a certain time: a site context.
     pub struct ContextId("c");
+    /// An access, whichever of the threads that come to its context makes it.
+    pub struct SeenId("seen");
 }
 
 /// An access to a variable, by one statement in one context.
@@ -47,6 +49,8 @@ pub struct Event {
     pub loaded_from: Option<FieldId>,
     /// The value written is the constant that the variable already has by default (null, 0, false).
     pub writes_default: bool,
+    /// Whether it is written depends on what was there, in one step: a compare-and-set.
+    pub is_conditional: bool,
 }
 
 /// How a variable is accessed.

@@ -24,6 +24,7 @@ use unsnarl_program::{MethodId, Program};
 
 pub(crate) use entry::{Binding, Entry};
 
+use crate::deeds::{Scopes, ScopesId};
 use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
@@ -119,8 +120,10 @@ pub(crate) struct Executor<'e, 'm> {
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
     /// The contexts that are entered by the block that is being gone through in the last round, with the
-    /// calls that enter them.
-    pub(crate) entered: Vec<(ContextId, StatementId)>,
+    /// calls that enter them and the lock scopes of those.
+    pub(crate) entered: Vec<(ContextId, StatementId, ScopesId)>,
+    /// The lock scopes in which something is done.
+    pub(crate) scopes: UniqueMap<ScopesId, Scopes>,
     /// What is known at accesses about the order with other threads.
     pub(crate) times: UniqueMap<TimeId, Time>,
     /// Threads that were once started on an object that others could see.
@@ -233,6 +236,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             cut: EntitySet::new(),
             is_final: false,
             entered: Vec::new(),
+            scopes: UniqueMap::new(),
             times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),

@@ -10,8 +10,7 @@ use unsnarl_entity::EntityId;
 use unsnarl_program::body::{BlockId, Constant, Operation, Value};
 use unsnarl_program::heap::OriginId;
 
-use crate::emit::Key;
-use crate::event::Event;
+use crate::emit::Noticed;
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
@@ -118,7 +117,7 @@ impl Executor<'_, '_> {
         frame: &Frame,
         block: BlockId,
         mut state: State,
-        mut accesses: Option<&mut Vec<(Key, Event)>>,
+        mut accesses: Option<&mut Vec<Noticed>>,
     ) -> Effect {
         let body = Arc::clone(&frame.facts.body);
         let has_handlers = !body.blocks[block].handlers.is_empty();
@@ -134,6 +133,7 @@ impl Executor<'_, '_> {
                 join_into(&mut thrown, Cow::Borrowed(&state));
             }
             is_alive = self.transfer(frame, id, &mut state);
+            self.note_taken(frame, id, &mut state);
             if !is_alive {
                 break;
             }

@@ -6,6 +6,7 @@ mod access;
 mod calls;
 mod confined;
 mod containers;
+mod deeds;
 mod effects;
 mod emit;
 mod event;
@@ -30,8 +31,10 @@ mod within;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
-    Sharing,
+    SeenId, Sharing,
 };
+
+pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
 
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
 
@@ -45,8 +48,10 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
 use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
 use unsnarl_program::names::Type;
-use unsnarl_program::{MethodId, Program};
+use unsnarl_program::path::Role;
+use unsnarl_program::{ClassId, MethodId, Program};
 
+use deeds::Deeds;
 use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use gather::Gathered;
@@ -85,6 +90,9 @@ pub struct Execution<'m> {
     contexts: PrimaryMap<ContextId, InstanceId>,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
+    deeds: Deeds,
+    /// The classes of whose objects nobody expects that several steps are one.
+    interleaved: EntitySet<ClassId>,
 }
 
 /// How to run.
@@ -174,6 +182,8 @@ impl<'m> Execution<'m> {
             confined,
             contexts,
             ways: events.ways,
+            deeds: events.deeds,
+            interleaved: interleaved(program, models),
         }
     }
 
@@ -241,6 +251,16 @@ impl<'m> Execution<'m> {
         frames
     }
 
+    /// The method of a context in its heap context.
+    pub fn instance(&self, context: ContextId) -> InstanceId {
+        self.contexts[context]
+    }
+
+    /// Whether nobody expects of the objects of a class that several steps are one, as with output.
+    pub fn is_interleaved(&self, class: ClassId) -> bool {
+        self.interleaved.contains(class)
+    }
+
     /// How many methods in how many situations were executed.
     pub fn context_count(&self) -> usize {
         self.contexts.len()
@@ -257,6 +277,15 @@ fn collect<'s>(sets: impl Iterator<Item = &'s Arc<[ObjectId]>>) -> EntitySet<Obj
     let mut known: FxHashSet<*const ObjectId> = FxHashSet::default();
     let sets = sets.filter(|objects| known.insert(objects.as_ptr()));
     sets.flat_map(|objects| objects.iter().copied()).collect()
+}
+
+fn interleaved(program: &Program<'_>, models: &Models) -> EntitySet<ClassId> {
+    let is_it = |&class: &ClassId| {
+        let name = program.names.text(program.classes()[class].name);
+        program.role(class) != Some(Role::Input)
+            && models.package_rule(&name).is_some_and(|rule| rule.is_interleaved)
+    };
+    program.classes().keys().filter(is_it).collect()
 }
 
 /// The class objects that static synchronized methods lock, made where the heap has none.
