@@ -149,11 +149,11 @@ impl<'d, 'm> Describe<'d, 'm> {
 
     /// The stack of an access, the access itself first.
     pub(crate) fn frames(&self, event: EventId) -> Vec<Frame> {
-        let mut stack = self.execution.stack(event);
-        if stack.is_empty() {
-            let data = self.event(event);
-            stack.push((self.method_of(data.instance), data.statement));
-        }
+        self.frames_of(&self.execution.stack(event))
+    }
+
+    /// A stack as findings show it.
+    pub(crate) fn frames_of(&self, stack: &[(MethodId, StatementId)]) -> Vec<Frame> {
         let mut frames = Vec::with_capacity(stack.len());
         for (position, &(method, statement)) in stack.iter().enumerate() {
             let class = self.program.methods()[method].class;
@@ -170,18 +170,24 @@ impl<'d, 'm> Describe<'d, 'm> {
     }
 
     fn frame(&self, method: MethodId, statement: StatementId) -> Frame {
-        let data = &self.program.methods()[method];
-        let class = self.program.class_around(data.class);
-        let names = &self.program.names;
+        let class = self.program.class_around(self.program.methods()[method].class);
         Frame::Code {
-            method: MethodReference::new(
-                self.program.class_text(class),
-                names.text(data.name),
-                names.text(data.descriptor),
-            ),
+            method: self.method(method),
             file: self.program.source_file(class),
             line: self.line(method, statement),
         }
+    }
+
+    /// A method as findings name it.
+    pub(crate) fn method(&self, method: MethodId) -> MethodReference {
+        let data = &self.program.methods()[method];
+        let class = self.program.class_around(data.class);
+        let names = &self.program.names;
+        MethodReference::new(
+            self.program.class_text(class),
+            names.text(data.name),
+            names.text(data.descriptor),
+        )
     }
 
     fn line(&self, method: MethodId, statement: StatementId) -> Option<u32> {

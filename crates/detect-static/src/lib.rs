@@ -7,6 +7,7 @@ mod data_race;
 mod describe;
 mod explain;
 mod hint;
+mod non_atomic_method;
 mod reasons;
 mod unsafe_publication;
 
@@ -59,6 +60,11 @@ pub static DETECTORS: &[Detector] = &[
         rule: Rule::UnsafePublication,
         name: unsafe_publication::NAME,
         run: unsafe_publication::run,
+    },
+    Detector {
+        rule: Rule::NonAtomicMethod,
+        name: non_atomic_method::NAME,
+        run: non_atomic_method::run,
     },
 ];
 

@@ -241,9 +241,19 @@ impl<'m> Execution<'m> {
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
-        let ways = &self.ways[event.thread];
+        self.stack_of(event.thread, event.context, event.statement)
+    }
+
+    /// The calls that lead from the root of a thread to a statement of a context, the statement first.
+    pub fn stack_of(
+        &self,
+        thread: OriginId,
+        context: ContextId,
+        statement: StatementId,
+    ) -> Vec<(MethodId, StatementId)> {
+        let ways = &self.ways[thread];
         let mut frames = Vec::new();
-        let mut next = Some((event.context, event.statement));
+        let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
             next = ways[context];
