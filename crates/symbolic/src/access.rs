@@ -25,6 +25,8 @@ pub(crate) struct Access<'h> {
     pub(crate) objects: Cow<'h, [ObjectId]>,
     pub(crate) accessed: Accessed,
     pub(crate) is_atomic: bool,
+    /// A library method that takes the lock of the object for the access.
+    pub(crate) is_locked: bool,
     /// Whether it is written depends on what was there, in one step.
     pub(crate) is_conditional: bool,
     pub(crate) written: Option<Value>,
@@ -81,6 +83,7 @@ pub(crate) fn accesses<'h>(
             objects: Cow::Borrowed(base.map_or(&[], objects)),
             accessed,
             is_atomic: access & flags::VOLATILE != 0,
+            is_locked: false,
             is_conditional: false,
             written,
         });
@@ -112,8 +115,7 @@ fn modelled<'m>(
             }
             _ => continue,
         };
-        // What a method does to an object whose lock it takes for that.
-        let atomic = atomic || locked == Some(place);
+        let is_locked = locked == Some(place);
         let held = match place {
             // What is in the slot is accessed, such as the collection behind an iterator.
             Place::Slot(..) => {
@@ -146,6 +148,7 @@ fn modelled<'m>(
                 objects,
                 accessed,
                 is_atomic,
+                is_locked,
                 is_conditional,
                 written,
             });

@@ -2,7 +2,8 @@
 //! raw material of the method views and lock views of seed 000, section 5.2.1).
 //!
 //! A *lock scope* begins where a method takes a lock that its thread does not hold yet, and is named by the
-//! statement that takes it. A call of a library method that is atomic by its model is a scope of its own. Who
+//! statement that takes it. A call of a library method that is atomic by its model, or takes a lock itself, is a
+//! scope of its own. Who
 //! waits gives the lock back: if the method cannot come to look at what it waited for again, since it does not
 //! wait in a loop, another scope begins there. A wait in a method that was entered with the lock is not seen.
 
@@ -15,7 +16,7 @@ use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{ObjectId, OriginId};
 
 use crate::Execution;
-use crate::event::{Accessed, ContextId, Event, EventId, SeenId};
+use crate::event::{ContextId, EventId, SeenId};
 use crate::execute::{Context, Executor, Frame};
 use crate::state::{State, Taken};
 
@@ -129,17 +130,7 @@ impl Executor<'_, '_> {
         })
     }
 
-    /// The lock scopes around an access.
-    pub(crate) fn scopes_of(&mut self, event: &Event, state: &State) -> ScopesId {
-        let mut scopes = self.taken(state);
-        if event.is_atomic && !matches!(event.accessed, Accessed::Field(_)) {
-            let lock = Arc::clone(&event.objects);
-            scopes.push(Scope { site: event.statement, lock });
-        }
-        self.scopes.intern(scopes)
-    }
-
-    /// The lock scopes of a method in a state.
+    /// The number of the lock scopes of a method in a state.
     pub(crate) fn scopes(&mut self, state: &State) -> ScopesId {
         let scopes = self.taken(state);
         self.scopes.intern(scopes)
@@ -151,8 +142,8 @@ impl Executor<'_, '_> {
         locks.map(|lock| Arc::clone(&self.sets[lock.objects])).collect()
     }
 
-    /// A lock that is held already by another name begins no scope.
-    fn taken(&self, state: &State) -> Scopes {
+    /// The lock scopes of a method in a state. A lock that is held already by another name begins none.
+    pub(crate) fn taken(&self, state: &State) -> Scopes {
         let mut scopes = Scopes::new();
         for (number, lock) in state.locks.iter().enumerate() {
             let objects = &self.sets[lock.objects];

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
+use unsnarl_models::LockMode;
 use unsnarl_program::FieldId;
 use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
 
 use crate::access::{Access, accesses};
-use crate::deeds::{Deed, DeedKind, Deeds, ScopesId};
+use crate::deeds::{Deed, DeedKind, Deeds, Scope, ScopesId};
 use crate::event::{
     AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation, SeenId,
 };
@@ -205,7 +206,7 @@ impl Executor<'_, '_> {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
-        let guards = self.guards(paths.as_ref(), state);
+        let mut guards = self.guards(paths.as_ref(), state);
         let is_fresh = strict.is_some_and(|path| state.is_fresh(path));
         let is_base = |path: &Path| strict == Some(path);
         let time = self.times.intern(Time {
@@ -224,11 +225,25 @@ impl Executor<'_, '_> {
                 .map(|(channel, path)| (*channel, path.as_ref().is_some_and(is_base)))
                 .collect(),
         });
-        let Access { kind, base, objects, accessed, is_atomic, is_conditional, written } = access;
+        let Access { kind, base, objects, accessed, is_atomic, is_locked, is_conditional, written } =
+            access;
         let objects = match (objects, base) {
             (Cow::Borrowed(_), Some(base)) => self.points_to(frame, base),
             (objects, _) => self.set(&objects),
         };
+        let mut scopes = self.taken(state);
+        if is_locked {
+            let objects = Arc::clone(&self.sets[objects]);
+            let own =
+                Guard { objects, mode: LockMode::Exclusive, relation: Some(Relation::default()) };
+            if !guards.contains(&own) {
+                scopes.push(Scope { site: id, lock: Arc::clone(&own.objects) });
+                guards = guards.iter().cloned().chain([own]).collect();
+            }
+        } else if is_atomic && !matches!(accessed, Accessed::Field(_)) {
+            scopes.push(Scope { site: id, lock: Arc::clone(&self.sets[objects]) });
+        }
+        let scopes = self.scopes.intern(scopes);
         let (instance, statement) = (frame.instance, id);
         let key = Key {
             instance,
@@ -256,7 +271,6 @@ impl Executor<'_, '_> {
             writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
             is_conditional,
         };
-        let scopes = self.scopes_of(&event, state);
         Noticed { key, event, scopes }
     }
 

@@ -89,7 +89,7 @@ pub struct Guard {
 /// How a lock and the accessed object are reached from one and the same object. Both paths empty: the
 /// lock is the accessed object. Only `to_base` empty: the lock hangs on the accessed object by final
 /// fields. Only `to_lock` empty: the lock is the host of the accessed object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relation {
     /// From the root to the accessed object.
     pub to_base: SmallVec<[PathStep; 2]>,

@@ -123,6 +123,8 @@ impl Executor<'_, '_> {
         let has_handlers = !body.blocks[block].handlers.is_empty();
         let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
         let mut is_alive = true;
+        // Synchronized methods and branches take locks before the first statement.
+        self.note_taken(frame, body.blocks[block].start, &mut state);
         for (id, statement) in body.block_statements(block) {
             if let Some(accesses) = &mut accesses {
                 self.emit(frame, id, &state, accesses);

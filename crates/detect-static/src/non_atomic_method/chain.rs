@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
-use unsnarl_entity::EntitySet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::{EntitySet, UniqueMap, entity_id};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
@@ -19,8 +19,10 @@ use crate::describe::Describe;
 
 /// The most pairs of steps of a method that are judged for one class.
 const MOST_PAIRS: usize = 2_000;
+/// The most lock views that are compared where several have the same variables.
+const MOST_VIEWS: usize = 100;
 /// The most accesses to a variable in a lock scope that are looked at.
-const MOST_ACCESSES: usize = 6;
+const MOST_ACCESSES: usize = 4;
 
 /// Two steps of a method between which another thread can come.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,32 +44,47 @@ pub(super) struct Incident {
 /// The incidents of a method with the variables of one class.
 pub(super) struct Broken {
     pub(super) method: MethodId,
-    pub(super) part: PartId,
+    /// Nothing for the classes of libraries.
+    part: Option<PartId>,
     /// The one that convinces most.
     pub(super) best: Incident,
     pub(super) variables: BTreeSet<VariableId>,
     contexts: BTreeSet<ContextId>,
 }
 
-/// What is looked at together: the views of one class.
+entity_id! {
+    /// The variables of one class in a lock view. Many lock views have the same.
+    struct ContentId("content");
+}
+
+/// Lock views by the variables of one class in them.
+type ByContent = BTreeMap<ContentId, Vec<ViewId>>;
+
+/// What is looked for in which views.
 pub(super) struct Search<'s, 'm> {
     pub(super) describe: &'s Describe<'s, 'm>,
     pub(super) views: &'s Views,
+    contents: UniqueMap<ContentId, Vec<(VariableId, bool)>>,
+    content_of: FxHashMap<(ViewId, PartId), ContentId>,
     /// For each class the lock views that update something in it.
-    updating: BTreeMap<PartId, Vec<ViewId>>,
+    updating: BTreeMap<PartId, ByContent>,
 }
 
 impl<'s, 'm> Search<'s, 'm> {
     pub(super) fn new(describe: &'s Describe<'s, 'm>, views: &'s Views) -> Self {
-        let mut updating: BTreeMap<PartId, Vec<ViewId>> = BTreeMap::new();
+        let mut contents = UniqueMap::new();
+        let mut content_of = FxHashMap::default();
+        let mut updating: BTreeMap<PartId, ByContent> = BTreeMap::new();
         for (id, view) in views.lock_views.iter() {
             for (&part, entries) in &view.parts {
+                let content = contents.intern(entries.clone());
+                content_of.insert((id, part), content);
                 if entries.iter().any(|&(_, is_update)| is_update) {
-                    updating.entry(part).or_default().push(id);
+                    updating.entry(part).or_default().entry(content).or_default().push(id);
                 }
             }
         }
-        Self { describe, views, updating }
+        Self { describe, views, contents, content_of, updating }
     }
 
     /// The methods of the input that are not one step, each without those that only call such methods.
@@ -90,9 +107,12 @@ impl<'s, 'm> Search<'s, 'm> {
         }
         let found: Vec<Vec<(PartId, Incident)>> =
             chosen.par_iter().map(|(context, steps)| self.context(*context, steps)).collect();
-        let mut broken: BTreeMap<(MethodId, PartId), Broken> = BTreeMap::new();
+        let mut broken: BTreeMap<(MethodId, Option<PartId>), Broken> = BTreeMap::new();
         for (part, incident) in found.into_iter().flatten() {
             let method = self.method(incident.context);
+            // How many classes a library has for one collection is nobody's business.
+            let is_library = self.views.variables[incident.variables[0]].is_library;
+            let part = Some(part).filter(|_| !is_library);
             let entry = broken.entry((method, part)).or_insert_with(|| Broken {
                 method,
                 part,
@@ -111,6 +131,12 @@ impl<'s, 'm> Search<'s, 'm> {
 
     fn method(&self, context: ContextId) -> MethodId {
         self.describe.method_of(self.describe.execution.instance(context))
+    }
+
+    /// Whether nothing could convince more: what was read decides what is written.
+    fn is_plain(&self, incident: &Incident) -> bool {
+        let kinds = [incident.first, incident.second].map(|event| self.describe.event(event).kind);
+        incident.is_dependent && kinds == [AccessKind::Read, AccessKind::Write]
     }
 
     /// Those that convince more come first.
@@ -170,18 +196,22 @@ impl<'s, 'm> Search<'s, 'm> {
             return Vec::new();
         };
         let code = Code { names: &self.describe.program.names, body };
+        let mut by_part: BTreeMap<PartId, Vec<(&Step, ByContent)>> = BTreeMap::new();
+        for step in steps {
+            let mut of_step: BTreeMap<PartId, ByContent> = BTreeMap::new();
+            for view in step.views.iter() {
+                for &part in self.views.lock_views[view].parts.keys() {
+                    let content = self.content_of[&(view, part)];
+                    of_step.entry(part).or_default().entry(content).or_default().push(view);
+                }
+            }
+            for (part, views) in of_step {
+                by_part.entry(part).or_default().push((step, views));
+            }
+        }
         let mut found: BTreeMap<(PartId, [VariableId; 2]), Incident> = BTreeMap::new();
-        for (&part, updating) in &self.updating {
-            let views = |step: &Step| -> Vec<ViewId> {
-                let of_part =
-                    |view: &ViewId| self.views.lock_views[*view].parts.contains_key(&part);
-                step.views.iter().filter(of_part).collect()
-            };
-            let steps: Vec<(&Step, Vec<ViewId>)> = steps
-                .iter()
-                .map(|step| (step, views(step)))
-                .filter(|(_, views)| !views.is_empty())
-                .collect();
+        for (part, steps) in by_part {
+            let Some(updating) = self.updating.get(&part) else { continue };
             let pairs =
                 steps.iter().flat_map(|first| steps.iter().map(move |second| (first, second)));
             let apart = pairs.filter(|((first, _), (second, _))| {
@@ -196,10 +226,10 @@ impl<'s, 'm> Search<'s, 'm> {
                     is_dependent: None,
                     context,
                 };
-                for &one in of_first {
-                    for &other in of_second {
-                        for &between in updating {
-                            pair.judge(part, [one, other], between, &mut found);
+                for one in of_first {
+                    for other in of_second {
+                        for between in updating {
+                            pair.judge(part, [one, other, between], &mut found);
                         }
                     }
                 }
@@ -240,29 +270,36 @@ impl Pair<'_, '_, '_> {
     fn judge(
         &mut self,
         part: PartId,
-        own: [ViewId; 2],
-        between: ViewId,
+        views: [(&ContentId, &Vec<ViewId>); 3],
         found: &mut BTreeMap<(PartId, [VariableId; 2]), Incident>,
     ) {
-        let view = |view: ViewId| &self.search.views.lock_views[view].parts[&part][..];
-        let [first, second] = own.map(view);
-        let other = view(between);
+        let search = self.search;
+        let [first, second, other] = views.map(|(&content, _)| &search.contents[content][..]);
         let is_chain = [(first, other), (second, other), (first, second)]
             .map(|(one, other)| is_nested(one, other));
         if is_chain == [true; 3] {
             return;
         }
-        for x in conflicts(first, other) {
-            for y in conflicts(second, other) {
-                if found.get(&(part, [x, y])).is_some_and(|known| known.is_dependent) {
-                    continue;
-                }
-                let is_self_needed = is_chain[0] && is_chain[1];
-                if let Some(incident) = self.incident(own, between, [x, y], is_self_needed) {
-                    let better = found.entry((part, [x, y])).or_insert_with(|| incident.clone());
-                    if self.search.rank(&incident) < self.search.rank(better) {
-                        *better = incident;
-                    }
+        let [first_views, second_views, others] = views.map(|(_, views)| views);
+        let variables =
+            conflicts(first, other).flat_map(|x| conflicts(second, other).map(move |y| [x, y]));
+        for variables in variables {
+            if found.get(&(part, variables)).is_some_and(|known| self.search.is_plain(known)) {
+                continue;
+            }
+            let pairs = first_views
+                .iter()
+                .flat_map(|&first| second_views.iter().map(move |&second| [first, second]));
+            let mut triples = pairs
+                .flat_map(|own| others.iter().map(move |&between| (own, between)))
+                .take(MOST_VIEWS);
+            let is_self_needed = is_chain[0] && is_chain[1];
+            let incident = triples
+                .find_map(|(own, between)| self.incident(own, between, variables, is_self_needed));
+            if let Some(incident) = incident {
+                let better = found.entry((part, variables)).or_insert_with(|| incident.clone());
+                if search.rank(&incident) < search.rank(better) {
+                    *better = incident;
                 }
             }
         }

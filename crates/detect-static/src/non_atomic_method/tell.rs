@@ -6,10 +6,11 @@ use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_findings::{Access, Effect, Heuristic, MethodReference, Reason, Variable};
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::OriginKind;
-use unsnarl_program::{MethodId, Origin};
+use unsnarl_program::{FieldId, MethodId, Origin};
 use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, EventId};
 
 use super::chain::{Broken, Search};
+use super::views::VariableData;
 use crate::describe::{Describe, simple_name};
 use crate::reasons;
 
@@ -63,8 +64,29 @@ impl<'t, 'm> Told<'t, 'm> {
         self.describe.method(self.broken.method)
     }
 
+    /// The variable of the second step.
     pub(super) fn variable(&self) -> Variable {
-        self.search.views.variables[self.broken.best.variables[1]].variable.clone()
+        match self.holder(1) {
+            Some(field) => self.describe.field(field),
+            None => self.data(1).variable.clone(),
+        }
+    }
+
+    fn data(&self, step: usize) -> &VariableData {
+        &self.search.views.variables[self.broken.best.variables[step]]
+    }
+
+    /// The field that holds the object of a library whose variable a step is about.
+    fn holder(&self, step: usize) -> Option<FieldId> {
+        let object = self.broken.best.objects[step].filter(|_| self.data(step).is_library)?;
+        self.describe.holder(object)
+    }
+
+    fn name(&self, step: usize) -> String {
+        match self.holder(step) {
+            Some(field) => format!("the contents of {}", self.describe.short_field(field)),
+            None => self.data(step).name.clone(),
+        }
     }
 
     /// The two steps, then what comes between them.
@@ -99,10 +121,15 @@ impl<'t, 'm> Told<'t, 'm> {
     pub(super) fn message(&self) -> String {
         let best = &self.broken.best;
         let describe = self.describe;
-        let [x, y] = best.variables.map(|variable| &self.search.views.variables[variable].name);
+        let [x, y] = [self.name(0), self.name(1)];
         let method = self.method();
         let name = format!("{}.{}", simple_name(&method.class), method.name);
-        let [here, there] = best.at.map(|at| describe.place_of(self.broken.method, at));
+        let [here, there] =
+            [(best.first, best.at[0]), (best.second, best.at[1])].map(|(event, at)| {
+                let stack = self.stack(event, at).unwrap_or_default();
+                let mut frames = stack.into_iter().filter(|frame| frame.0 == self.broken.method);
+                describe.place_of(self.broken.method, frames.next().map_or(at, |frame| frame.1))
+            });
         let verb = |event: EventId| match self.kind(event) {
             AccessKind::Read => "reads",
             AccessKind::Write => "writes",
@@ -111,7 +138,7 @@ impl<'t, 'm> Told<'t, 'm> {
         let object = match (x == y, first == second) {
             (true, true) => "it again",
             (true, false) => "it",
-            (false, _) => y,
+            (false, _) => &y,
         };
         let [over_x, over_y] = best.between;
         let thread =
@@ -120,9 +147,9 @@ impl<'t, 'm> Told<'t, 'm> {
             AccessKind::Read => "read",
             AccessKind::Write => "write",
         };
-        let what = match (x == y, over_x == over_y) {
-            (true, _) => format!("{} it at {}", bare(over_x), self.place(over_x)),
-            (false, _) => format!(
+        let what = match x == y {
+            true => format!("{} it at {}", bare(over_x), self.place(over_x)),
+            false => format!(
                 "{} the one at {} and {} the other at {}",
                 bare(over_x),
                 self.place(over_x),
@@ -139,7 +166,7 @@ impl<'t, 'm> Told<'t, 'm> {
     pub(super) fn reasons(&self) -> Vec<Reason> {
         let best = &self.broken.best;
         let [first, second] = [best.first, best.second].map(|event| self.kind(event));
-        let is_same = best.variables[0] == best.variables[1];
+        let is_same = self.name(0) == self.name(1);
         let mut reasons = Vec::new();
         if best.is_dependent && first == AccessKind::Read {
             reasons.push(ACTS_ON_OLD_VALUE.holds());

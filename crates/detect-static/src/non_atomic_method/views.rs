@@ -48,6 +48,8 @@ pub(super) struct VariableData {
     pub(super) variable: Variable,
     /// Its name in sentences.
     pub(super) name: String,
+    /// It is in an object of a library.
+    pub(super) is_library: bool,
 }
 
 /// What a variable is known by.
@@ -314,6 +316,7 @@ fn variable_data(
             part: parts.intern(Ok(class(*field))),
             variable: describe.field(*field),
             name: describe.short_field(*field),
+            is_library: !describe.is_input(class(*field)),
         },
         Key::Held(field, accessed) => VariableData {
             part: parts.intern(Ok(class(*field))),
@@ -322,6 +325,7 @@ fn variable_data(
                 Accessed::Element => format!("an element of {}", describe.short_field(*field)),
                 _ => format!("the contents of {}", describe.short_field(*field)),
             },
+            is_library: false,
         },
         Key::Inside(class, accessed) => VariableData {
             part: parts.intern(Err(class.clone())),
@@ -331,6 +335,7 @@ fn variable_data(
                 (_, None) => Variable::field(class, "contents"),
             },
             name: format!("the contents of the {}", simple_name(class)),
+            is_library: true,
         },
     }
 }
