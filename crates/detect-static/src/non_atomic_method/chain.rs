@@ -29,6 +29,8 @@ const MOST_ACCESSES: usize = 4;
 pub(super) struct Incident {
     /// What the second step does depends on what the first has found out.
     pub(super) is_dependent: bool,
+    /// The second step looks again before it writes.
+    pub(super) is_tested: bool,
     pub(super) first: EventId,
     pub(super) second: EventId,
     /// What the other thread does to the variable of the first step, and to that of the second.
@@ -136,13 +138,16 @@ impl<'s, 'm> Search<'s, 'm> {
     /// Whether nothing could convince more: what was read decides what is written.
     fn is_plain(&self, incident: &Incident) -> bool {
         let kinds = [incident.first, incident.second].map(|event| self.describe.event(event).kind);
-        incident.is_dependent && kinds == [AccessKind::Read, AccessKind::Write]
+        incident.is_dependent
+            && !incident.is_tested
+            && kinds == [AccessKind::Read, AccessKind::Write]
     }
 
     /// Those that convince more come first.
     fn rank<'i>(&self, incident: &'i Incident) -> impl Ord + use<'i> {
         let kind = |event: EventId| self.describe.event(event).kind;
         (
+            incident.is_tested,
             !incident.is_dependent,
             incident.variables[0] != incident.variables[1],
             kind(incident.second) != AccessKind::Write,
@@ -317,8 +322,9 @@ impl Pair<'_, '_, '_> {
         let accesses = |view: ViewId, variable: VariableId| {
             let all = search.views.lock_views[view].accesses.iter().copied();
             let all = all.filter(|&id| search.views.accesses[id].variable == variable);
-            let mut all: Vec<AccessId> = all.collect();
-            all.sort_by_key(|&access| !search.views.accesses[access].is_update);
+            let is_update = |access: &AccessId| search.views.accesses[*access].is_update;
+            let (updates, reads): (Vec<_>, Vec<_>) = all.partition(is_update);
+            let mut all = if updates.is_empty() { reads } else { updates };
             all.truncate(MOST_ACCESSES);
             all
         };
@@ -330,7 +336,8 @@ impl Pair<'_, '_, '_> {
                 for &over_x in &over_x {
                     for &over_y in &over_y {
                         let four = [first, second, over_x, over_y];
-                        if let Some(incident) = self.interleaving(four, is_self_needed) {
+                        if let Some(mut incident) = self.interleaving(four, is_self_needed) {
+                            incident.is_tested = x == y && self.is_tested(own[1], second);
                             return Some(incident);
                         }
                     }
@@ -372,6 +379,7 @@ impl Pair<'_, '_, '_> {
                 let between = [over_x, over_y];
                 return Some(Incident {
                     is_dependent,
+                    is_tested: false,
                     first,
                     second,
                     between,
@@ -383,6 +391,30 @@ impl Pair<'_, '_, '_> {
             }
         }
         None
+    }
+
+    /// Whether an access of the input is done only on some outcome of what its method reads of the same variable in
+    /// the same lock scope.
+    fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
+        let Search { describe, views, .. } = self.search;
+        let event = |access: AccessId| {
+            let events = describe.execution.events_of(views.accesses[access].seen);
+            events.first().map(|&event| describe.event(event))
+        };
+        let Some(own) = event(access) else { return false };
+        if !describe.is_by_input(own) {
+            return false;
+        }
+        let reads = views.lock_views[view].accesses.iter().filter(|&&read| {
+            let read = &views.accesses[read];
+            !read.is_update && read.variable == views.accesses[access].variable
+        });
+        let reads = reads.filter_map(|&read| event(read));
+        let reads = reads.filter(|read| read.instance == own.instance);
+        let reads: Vec<StatementId> = reads.map(|read| read.statement).collect();
+        code::body(describe.program, &describe.execution.heap, own.instance).is_some_and(|body| {
+            Code { names: &describe.program.names, body }.is_tested(&reads, own.statement)
+        })
     }
 
     fn is_dependent(&mut self) -> bool {

@@ -27,10 +27,17 @@ impl Code<'_> {
             let operands = self.body.statements[*id].operation.operands();
             !first.contains(id) && operands.iter().any(|value| values.contains(value))
         };
-        if second.iter().any(uses) {
-            return true;
-        }
-        let Some(block) = second.first().map(|&id| self.block_of(id)) else { return false };
+        second.iter().any(uses)
+            || second.first().is_some_and(|&second| self.is_decided(&values, second))
+    }
+
+    /// Whether a statement is done only on some outcome of others.
+    pub(super) fn is_tested(&self, first: &[StatementId], second: StatementId) -> bool {
+        self.is_decided(&self.derived(first), second)
+    }
+
+    fn is_decided(&self, values: &FxHashSet<Value>, statement: StatementId) -> bool {
+        let block = self.block_of(statement);
         self.body.blocks.keys().any(|at| {
             let operation = &self.body.terminator(at).operation;
             matches!(operation, Operation::Branch { .. } | Operation::Switch { .. })

@@ -24,6 +24,11 @@ static LOST_UPDATE: Heuristic = Heuristic {
     effect: Effect::raises(1),
     sentence: "the method reads a variable and later writes it: what is written in between gets lost",
 };
+static LOOKS_AGAIN: Heuristic = Heuristic {
+    name: "looks-again",
+    effect: Effect::lowers(3),
+    sentence: "the second step looks at the variable again before it writes",
+};
 static ONLY_READS: Heuristic = Heuristic {
     name: "only-reads",
     effect: Effect::lowers(1),
@@ -173,6 +178,9 @@ impl<'t, 'm> Told<'t, 'm> {
         }
         if is_same && (first, second) == (AccessKind::Read, AccessKind::Write) {
             reasons.push(LOST_UPDATE.holds());
+        }
+        if best.is_tested {
+            reasons.push(LOOKS_AGAIN.holds());
         }
         if (first, second) == (AccessKind::Read, AccessKind::Read) {
             reasons.push(ONLY_READS.holds());

@@ -62,6 +62,16 @@ enum Key {
     Inside(String, Accessed),
 }
 
+/// What variables belong to.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Part {
+    Class(ClassId),
+    /// A class of a library, by its name.
+    Library(String),
+    /// What is atomic by itself belongs to nothing else: such as the counters of statistics.
+    Alone(FieldId),
+}
+
 /// An access that is judged.
 pub(super) struct Access {
     pub(super) seen: SeenId,
@@ -131,7 +141,7 @@ impl Views {
     fn find_accesses(&mut self, describe: &Describe<'_, '_>, options: &Options) {
         let execution = describe.execution;
         let mut variables: UniqueMap<VariableId, Key> = UniqueMap::new();
-        let mut parts: UniqueMap<PartId, Result<ClassId, String>> = UniqueMap::new();
+        let mut parts: UniqueMap<PartId, Part> = UniqueMap::new();
         let mut done: EntitySet<SeenId> = EntitySet::new();
         for &context in &self.contexts {
             for deed in execution.deeds(context) {
@@ -308,18 +318,21 @@ fn variable_data(
     describe: &Describe<'_, '_>,
     event: &Event,
     key: &Key,
-    parts: &mut UniqueMap<PartId, Result<ClassId, String>>,
+    parts: &mut UniqueMap<PartId, Part>,
 ) -> VariableData {
     let class = |field: FieldId| describe.program.fields()[field].class;
     match key {
         Key::Field(field) => VariableData {
-            part: parts.intern(Ok(class(*field))),
+            part: parts.intern(Part::Class(class(*field))),
             variable: describe.field(*field),
             name: describe.short_field(*field),
             is_library: !describe.is_input(class(*field)),
         },
         Key::Held(field, accessed) => VariableData {
-            part: parts.intern(Ok(class(*field))),
+            part: parts.intern(match event.is_atomic {
+                true => Part::Alone(*field),
+                false => Part::Class(class(*field)),
+            }),
             variable: describe.field(*field),
             name: match accessed {
                 Accessed::Element => format!("an element of {}", describe.short_field(*field)),
@@ -328,7 +341,7 @@ fn variable_data(
             is_library: false,
         },
         Key::Inside(class, accessed) => VariableData {
-            part: parts.intern(Err(class.clone())),
+            part: parts.intern(Part::Library(class.clone())),
             variable: match (accessed, event.objects.first()) {
                 (Accessed::Element, _) => Variable::elements(class),
                 (_, Some(&object)) => describe.local_variable(object),
