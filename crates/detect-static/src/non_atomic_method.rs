@@ -27,6 +27,7 @@
 
 mod chain;
 mod depends;
+mod meetings;
 mod tell;
 mod views;
 
@@ -60,6 +61,12 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             finding.severity = Severity::Note;
         }
         output.findings.push(finding);
+    }
+    if search.cut() > 0 {
+        output.notes.push(format!(
+            "{} methods have so many steps that not all were compared with what other threads do",
+            search.cut()
+        ));
     }
     output.stats.push(("lock_views", views.lock_views.len() as u64));
 }

@@ -85,10 +85,18 @@ impl Code<'_> {
                     Operation::GetField { object, field: one },
                     Operation::GetField { object: base, field: other },
                 ) => field(*one) == field(*other) && self.is_same(*object, *base),
-                // Which way was taken is not known.
-                (Operation::Phi(_), _) | (_, Operation::Phi(_)) => true,
-                // Nobody knows what a method returns.
-                (Operation::Invoke { .. }, _) | (_, Operation::Invoke { .. }) => true,
+                // A getter that is called twice.
+                (
+                    Operation::Invoke { method: one, arguments, .. },
+                    Operation::Invoke { method: other, arguments: others, .. },
+                ) => {
+                    one == other
+                        && arguments
+                            .iter()
+                            .zip(others)
+                            .all(|(one, other)| self.is_same(*one, *other))
+                }
+                (Operation::Constant(one), Operation::Constant(other)) => one == other,
                 _ => false,
             }
     }
