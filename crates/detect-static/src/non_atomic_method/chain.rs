@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_program::MethodId;
-use unsnarl_program::body::StatementId;
+use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, EventId, Execution};
 
@@ -32,6 +32,8 @@ pub(super) struct Incident {
     pub(super) is_dependent: bool,
     /// The second step looks again before it writes.
     pub(super) is_tested: bool,
+    /// Both are done under a lock.
+    pub(super) is_locked: bool,
     pub(super) first: EventId,
     pub(super) second: EventId,
     /// What the other thread does to the variable of the first step, and to that of the second.
@@ -140,6 +142,7 @@ impl<'s, 'm> Search<'s, 'm> {
         let kind = |event: EventId| self.describe.event(event).kind;
         (
             incident.is_tested,
+            incident.is_locked,
             !incident.is_dependent,
             incident.variables[0] != incident.variables[1],
             kind(incident.second) != AccessKind::Write,
@@ -217,8 +220,6 @@ struct Pair {
     /// What the locks may be that are held from one to the other.
     spanning: FxHashSet<ObjectId>,
     is_dependent: bool,
-    /// The method may reach both objects by the same references.
-    may_be_same: bool,
 }
 
 impl Judge<'_, '_, '_> {
@@ -283,7 +284,6 @@ impl Judge<'_, '_, '_> {
             Rc::new(Pair {
                 spanning: spanning(self.search.describe.execution, self.context, one, two),
                 is_dependent: self.code.depends(&one.parts, &two.parts),
-                may_be_same: self.code.may_be_same(one.statement, two.statement),
             })
         });
         self.pairs.borrow_mut().insert((first, second), pair.clone());
@@ -306,13 +306,14 @@ impl Judge<'_, '_, '_> {
         for first in &*one.2 {
             for second in &*two.2 {
                 if !self.is_interleaving(pair, [first, second], is_self_needed)
-                    || !self.is_about_one(pair, variables, [first.object, second.object])
+                    || !self.is_about_one(steps, variables, [first.object, second.object])
                 {
                     continue;
                 }
                 let incident = Incident {
                     is_dependent: pair.is_dependent,
                     is_tested: one.1 == two.1 && self.is_tested(two.0, second.access),
+                    is_locked: !pair.spanning.is_empty(),
                     first: first.own,
                     second: second.own,
                     between: [first.other, second.other],
@@ -398,15 +399,23 @@ impl Judge<'_, '_, '_> {
     /// same references.
     fn is_about_one(
         &self,
-        pair: &Pair,
+        steps: [usize; 2],
         [x, y]: [VariableId; 2],
         objects: [Option<ObjectId>; 2],
     ) -> bool {
         let execution = self.search.describe.execution;
         let is_one =
             |object: Option<ObjectId>| object.is_none_or(|object| execution.is_unique(object));
-        (x != y || objects[0] == objects[1])
-            && (pair.may_be_same || objects.map(is_one) == [true; 2])
+        if x == y && objects[0] != objects[1] {
+            return false;
+        }
+        let instance = execution.instance(self.context);
+        let can_be = |value: Value| {
+            let found = execution.heap.points_to(instance, value);
+            objects.iter().flatten().any(|object| found.contains(object))
+        };
+        let [first, second] = steps.map(|step| self.steps[step].statement);
+        objects.map(is_one) == [true; 2] || self.code.may_be_same(first, second, can_be)
     }
 
     fn event(&self, event: EventId) -> &Event {

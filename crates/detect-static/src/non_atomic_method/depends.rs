@@ -46,10 +46,20 @@ impl Code<'_> {
         })
     }
 
-    /// Whether two statements that take a lock or call a method may be about the same object, as far as one
-    /// can see from the references that they use.
-    pub(super) fn may_be_same(&self, first: StatementId, second: StatementId) -> bool {
-        let (Some(first), Some(second)) = (self.receiver(first), self.receiver(second)) else {
+    /// Whether two statements that take a lock or call a method may mean the same object, as far as one can see
+    /// from the references that they use. `can_be` says which references may be to the object.
+    pub(super) fn may_be_same(
+        &self,
+        first: StatementId,
+        second: StatementId,
+        can_be: impl Fn(Value) -> bool,
+    ) -> bool {
+        let reference = |statement: StatementId| {
+            let arguments = self.references(statement);
+            let direct = arguments.iter().copied().find(|&argument| can_be(argument));
+            direct.or_else(|| self.receiver(statement))
+        };
+        let (Some(first), Some(second)) = (reference(first), reference(second)) else {
             return true;
         };
         self.begins_with(first, second) || self.begins_with(second, first)
@@ -106,6 +116,14 @@ impl Code<'_> {
             value = inner;
         }
         value
+    }
+
+    fn references(&self, statement: StatementId) -> &[Value] {
+        match &self.body.statements[statement].operation {
+            Operation::MonitorEnter(value) => std::slice::from_ref(value),
+            Operation::Invoke { arguments, .. } => arguments,
+            _ => &[],
+        }
     }
 
     fn receiver(&self, statement: StatementId) -> Option<Value> {

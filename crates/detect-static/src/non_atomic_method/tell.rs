@@ -29,6 +29,16 @@ static LOOKS_AGAIN: Heuristic = Heuristic {
     effect: Effect::lowers(3),
     sentence: "the second step looks at the variable again before it writes",
 };
+static UNDER_ANOTHER_LOCK: Heuristic = Heuristic {
+    name: "under-another-lock",
+    effect: Effect::lowers(2),
+    sentence: "both steps are done under a lock, which the other thread does not hold",
+};
+static WRITES_FIRST: Heuristic = Heuristic {
+    name: "writes-first",
+    effect: Effect::lowers(1),
+    sentence: "the first step writes, and the second need not rely on that",
+};
 static ONLY_READS: Heuristic = Heuristic {
     name: "only-reads",
     effect: Effect::lowers(1),
@@ -181,6 +191,12 @@ impl<'t, 'm> Told<'t, 'm> {
         }
         if best.is_tested {
             reasons.push(LOOKS_AGAIN.holds());
+        }
+        if best.is_locked {
+            reasons.push(UNDER_ANOTHER_LOCK.holds());
+        }
+        if first == AccessKind::Write {
+            reasons.push(WRITES_FIRST.holds());
         }
         if (first, second) == (AccessKind::Read, AccessKind::Read) {
             reasons.push(ONLY_READS.holds());
