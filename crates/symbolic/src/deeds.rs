@@ -2,10 +2,9 @@
 //! raw material of the method views and lock views of seed 000, section 5.2.1).
 //!
 //! A *lock scope* begins where a method takes a lock that its thread does not hold yet, and is named by the
-//! statement that takes it. A call of a library method that is atomic by its model, or takes a lock itself, is a
-//! scope of its own. Who
-//! waits gives the lock back: if the method cannot come to look at what it waited for again, since it does not
-//! wait in a loop, another scope begins there. A wait in a method that was entered with the lock is not seen.
+//! statement that takes it. A call of a library method that is atomic by its model, or takes a lock itself, is
+//! a scope of its own. Who waits gives the lock back: if not in a loop, another scope begins there. A wait in a
+//! method that was entered with the lock is not seen.
 
 use std::sync::Arc;
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{EntitySet, SecondaryMap};
+use unsnarl_models::Effect;
 use unsnarl_program::MethodId;
 use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::ObjectId;
@@ -220,6 +221,8 @@ struct Pair {
     /// What the locks may be that are held from one to the other.
     spanning: FxHashSet<ObjectId>,
     is_dependent: bool,
+    /// The second begins with a wait.
+    is_wait: bool,
 }
 
 impl Judge<'_, '_, '_> {
@@ -284,10 +287,18 @@ impl Judge<'_, '_, '_> {
             Rc::new(Pair {
                 spanning: spanning(self.search.describe.execution, self.context, one, two),
                 is_dependent: self.code.depends(&one.parts, &two.parts),
+                is_wait: self.is_wait(two.statement),
             })
         });
         self.pairs.borrow_mut().insert((first, second), pair.clone());
         pair
+    }
+
+    fn is_wait(&self, statement: StatementId) -> bool {
+        let execution = self.search.describe.execution;
+        let models = execution.heap.models_at(execution.instance(self.context), statement);
+        let mut effects = models.iter().flat_map(|call| &call.model.effects);
+        effects.any(|effect| matches!(effect, Effect::Wait { .. }))
     }
 
     fn judge(
@@ -322,6 +333,9 @@ impl Judge<'_, '_, '_> {
                     context: self.context,
                     at: steps.map(|step| self.steps[step].statement),
                 };
+                if pair.is_wait && self.looks_after_waiting(&incident) {
+                    return;
+                }
                 let search = self.search;
                 let better = self.found.entry(key).or_insert_with(|| incident.clone());
                 if search.rank(&incident) < search.rank(better) {
@@ -330,6 +344,11 @@ impl Judge<'_, '_, '_> {
                 return;
             }
         }
+    }
+
+    /// Who waits and then looks again knows what has changed.
+    fn looks_after_waiting(&self, incident: &Incident) -> bool {
+        incident.is_tested || self.event(incident.second).kind == AccessKind::Read
     }
 
     /// Whether nothing could convince more: what was read decides what is written.

@@ -183,7 +183,7 @@ impl<'t, 'm> Told<'t, 'm> {
         let [first, second] = [best.first, best.second].map(|event| self.kind(event));
         let is_same = self.name(0) == self.name(1);
         let mut reasons = Vec::new();
-        if best.is_dependent && first == AccessKind::Read {
+        if best.is_dependent && (first, second) == (AccessKind::Read, AccessKind::Write) {
             reasons.push(ACTS_ON_OLD_VALUE.holds());
         }
         if is_same && (first, second) == (AccessKind::Read, AccessKind::Write) {
