@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::{Access, Confidence, Fingerprint, Reason, Rule, Severity, Subject};
+use crate::{Access, Confidence, Fingerprint, Reason, Rule, Severity, Subject, Suppression};
 
 /// One defect, found by one or more detectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Finding {
     /// The accesses that together are the defect: usually two, one for each acquisition of a lock
     /// cycle, one where a method alone is at fault.
     pub accesses: Vec<Access>,
+    /// Why it does not count, if somebody has decided so.
+    pub suppression: Option<Suppression>,
 }
 
 impl Finding {
@@ -51,6 +53,7 @@ impl Finding {
             reasons: Vec::new(),
             hint: None,
             accesses,
+            suppression: None,
         }
     }
 

@@ -16,6 +16,7 @@ mod merge;
 mod report;
 mod rule;
 mod subject;
+mod suppression;
 
 pub use access::{Access, AccessKind, Frame, MethodReference};
 pub use confidence::{Confidence, Effect, Heuristic, Reason};
@@ -25,3 +26,4 @@ pub use merge::{DifferentDefects, merge_all};
 pub use report::{Report, SCHEMA, Statistic, Tool};
 pub use rule::{Rule, Severity};
 pub use subject::{Lock, Subject, Variable};
+pub use suppression::{Suppression, SuppressionKind};

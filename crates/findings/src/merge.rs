@@ -1,7 +1,7 @@
 //! The same defect found twice is one finding.
 //!
 //! Findings with equal fingerprints are merged: evidence, detectors and reasons are united, the
-//! severity is the worse one. The finding with the stronger evidence leads: its message, its hint and
+//! severity is the worse one, and what is suppressed once is suppressed. The finding with the stronger evidence leads: its message, its hint and
 //! its accesses come first, because what was seen in a run convinces more than what might be. Of the
 //! other's accesses those at sites that the leader does not show are added; a lock cycle keeps the
 //! leader's, one per acquisition. The result depends neither on the order of the findings nor on how
@@ -40,6 +40,7 @@ impl Finding {
         self.evidence.extend(follower.evidence);
         self.detectors.extend(follower.detectors);
         self.hint = self.hint.take().or(follower.hint);
+        self.suppression = self.suppression.take().or(follower.suppression);
         for reason in follower.reasons {
             if self.reasons.iter().all(|known| known.name != reason.name) {
                 self.reasons.push(reason);
@@ -100,6 +101,7 @@ fn follows(finding: &Finding) -> impl Ord + '_ {
         &finding.subject,
         &finding.detectors,
         &finding.reasons,
+        &finding.suppression,
     )
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use unsnarl_findings::{
     Access, AccessKind, Effect, Evidence, Finding, Frame, Heuristic, Lock, MethodReference, Report,
-    Rule, Severity, Subject, Tool, Variable, merge_all,
+    Rule, Severity, Subject, Suppression, SuppressionKind, Tool, Variable, merge_all,
 };
 
 static UNORDERED: Heuristic = Heuristic {
@@ -258,5 +258,14 @@ proptest! {
         let merged = merge_all(findings);
         prop_assert_eq!(&merged, &merge_all(shuffled));
         prop_assert_eq!(&merged, &merge_all(merged.clone()));
+    }
+}
+
+#[test]
+fn what_is_suppressed_once_is_suppressed() {
+    let suppression = Suppression { kind: SuppressionKind::External, justification: None };
+    let suppressed = Finding { suppression: Some(suppression.clone()), ..suspected() };
+    for pair in [[suppressed.clone(), observed()], [observed(), suppressed]] {
+        assert_eq!(merge_all(pair)[0].suppression, Some(suppression.clone()));
     }
 }

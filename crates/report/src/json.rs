@@ -3,7 +3,8 @@
 //! The structs of this module are the format: their fields in their order are the keys of the
 //! output. `docs/schema/findings-1.schema.json` describes it for others, and a test validates real
 //! output against it. Keys that apply to every finding, access or frame are always there and `null`
-//! when unknown; `variable`, `locks` and `method` are there when the finding is about one.
+//! when unknown; `variable`, `locks` and `method` are there when the finding is about one, and
+//! `suppression` when it is suppressed.
 
 mod read;
 
@@ -12,7 +13,7 @@ use std::io;
 
 use serde::Serialize;
 use unsnarl_findings::{
-    Access, Finding, Frame, MethodReference, Report, SCHEMA, Statistic, Tool, Variable,
+    Access, Finding, Frame, MethodReference, Report, SCHEMA, Statistic, Suppression, Tool, Variable,
 };
 
 pub use read::read;
@@ -66,6 +67,14 @@ struct JsonFinding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<JsonMethod<'a>>,
     accesses: Vec<JsonAccess<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suppression: Option<JsonSuppression<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonSuppression<'a> {
+    kind: &'static str,
+    justification: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -151,7 +160,15 @@ impl<'a> From<&'a Finding> for JsonFinding<'a> {
             locks: subject.as_locks().iter().map(ToString::to_string).collect(),
             method: subject.as_method().map(JsonMethod::from),
             accesses: finding.accesses.iter().map(JsonAccess::from).collect(),
+            suppression: finding.suppression.as_ref().map(JsonSuppression::from),
         }
+    }
+}
+
+impl<'a> From<&'a Suppression> for JsonSuppression<'a> {
+    fn from(suppression: &'a Suppression) -> Self {
+        let justification = suppression.justification.as_deref();
+        Self { kind: suppression.kind.name(), justification }
     }
 }
 

@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use unsnarl_findings::{
     Access, AccessKind, Evidence, Finding, Fingerprint, Frame, Lock, MethodReference, Reason,
-    Report, Rule, SCHEMA, Severity, Statistic, Subject, Tool, Variable,
+    Report, Rule, SCHEMA, Severity, Statistic, Subject, Suppression, SuppressionKind, Tool,
+    Variable,
 };
 
 /// Reads a report.
@@ -80,6 +81,13 @@ struct FindingText {
     locks: Vec<String>,
     method: Option<MethodText>,
     accesses: Vec<ReadAccess>,
+    suppression: Option<SuppressionText>,
+}
+
+#[derive(Deserialize)]
+struct SuppressionText {
+    kind: String,
+    justification: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -156,6 +164,7 @@ impl TryFrom<FindingText> for ReadFinding {
             reasons: reasons.collect::<Result<_, _>>()?,
             hint: text.hint,
             accesses: text.accesses.into_iter().map(|access| access.0).collect(),
+            suppression: text.suppression.map(Suppression::try_from).transpose()?,
         };
         if finding.evidence.is_empty() || finding.detectors.is_empty() {
             return Err("the finding has no evidence or no detector".to_owned());
@@ -165,6 +174,16 @@ impl TryFrom<FindingText> for ReadFinding {
             Some(fingerprint) if fingerprint == own => Ok(Self(finding)),
             _ => Err(format!("the fingerprint is {}, but should be {own}", text.fingerprint)),
         }
+    }
+}
+
+impl TryFrom<SuppressionText> for Suppression {
+    type Error = String;
+
+    fn try_from(text: SuppressionText) -> Result<Self, String> {
+        let (all, name_of) = (&SuppressionKind::ALL, SuppressionKind::name);
+        let kind = named("suppression", all, name_of, &text.kind)?;
+        Ok(Self { kind, justification: text.justification })
     }
 }
 

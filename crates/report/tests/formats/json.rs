@@ -1,7 +1,7 @@
 //! The JSON form keeps to its schema and to its bytes.
 
 use serde_json::Value;
-use unsnarl_findings::{AccessKind, Evidence, Report, Rule, SCHEMA, Severity};
+use unsnarl_findings::{AccessKind, Evidence, Report, Rule, SCHEMA, Severity, SuppressionKind};
 use unsnarl_report::json;
 
 use crate::sample;
@@ -83,6 +83,10 @@ fn the_schema_names_exactly_what_exists() {
         names(&definitions["access"]["properties"]["kind"]),
         sorted(AccessKind::ALL.iter().map(|kind| kind.name()))
     );
+    assert_eq!(
+        names(&finding["suppression"]["properties"]["kind"]),
+        sorted(SuppressionKind::ALL.iter().map(|kind| kind.name()))
+    );
 }
 
 #[test]
@@ -120,6 +124,7 @@ fn what_cannot_be_understood_is_told_with_its_place() {
         ("\"data-race\"", "\"data-rice\"", "there is no rule 'data-rice'"),
         ("\"error\"", "\"bad\"", "there is no severity 'bad'"),
         ("\"observed\"", "\"dreamt\"", "there is no evidence 'dreamt'"),
+        ("\"inSource\"", "\"byMagic\"", "there is no suppression 'byMagic'"),
         ("\"acquire\"", "\"eat\"", "there is no access 'eat'"),
         ("++ no-common", "?? no-common", "is no reason"),
         ("\"balance\"", "\"owner\"", "the fingerprint is 7bb2926eb86b4e96, but should be"),
