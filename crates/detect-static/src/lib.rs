@@ -6,6 +6,7 @@ mod conflict;
 mod data_race;
 mod describe;
 mod explain;
+mod explain_method;
 mod hint;
 mod reasons;
 mod unsafe_publication;
@@ -20,6 +21,7 @@ use conflict::Conflicts;
 use describe::Describe;
 
 pub use explain::explain_field;
+pub use explain_method::explain_method;
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]
