@@ -11,6 +11,7 @@ use unsnarl_report::json;
 use unsnarl_trace::{self as trace, Tables};
 
 use crate::ExitStatus;
+use crate::accept::{Reader, judged};
 use crate::args::{AnalyzeArguments, TraceReportFormat};
 use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
@@ -39,7 +40,13 @@ pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::
     let seconds = started.elapsed().as_secs_f64();
     output.detail(&format!("{:.0} events per second", all.count("events") as f64 / seconds));
     joining::join(&mut all, joined);
+    let reader = match arguments.format {
+        TraceReportFormat::Text => Reader::Person,
+        TraceReportFormat::Json | TraceReportFormat::Tsv => Reader::Program,
+    };
+    let was_looked_for = dynamic::rules(&arguments.detectors);
     let report = all.report(failures, seconds);
+    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
     match arguments.format {
         TraceReportFormat::Text => write_text(&report, output)?,
         TraceReportFormat::Json => json::write(&report, output.result())?,

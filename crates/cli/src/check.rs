@@ -9,6 +9,7 @@ use unsnarl_report::{json, text};
 use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
+use crate::accept::{Reader, judged};
 use crate::analysis::{execute, is_thread};
 use crate::args::{CheckArguments, ReportFormat, is_found_statically};
 use crate::output::Output;
@@ -17,7 +18,15 @@ use crate::session::{self, Session, failure_text};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let reader = match arguments.format {
+        ReportFormat::Text => Reader::Person,
+        ReportFormat::Json => Reader::Program,
+    };
+    let was_looked_for = |rule| {
+        is_found_statically(rule) && (arguments.rules.is_empty() || arguments.rules.contains(&rule))
+    };
     let report = examine(arguments, output)?;
+    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
     match arguments.format {
         ReportFormat::Text => write_text(&report, output)?,
         ReportFormat::Json => json::write(&report, output.result())?,

@@ -9,9 +9,7 @@ use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 
 use crate::ExitStatus;
-use crate::args::{
-    CheckArguments, DemoArguments, FailOn, ProgramArguments, ReportFormat, RunArguments,
-};
+use crate::args::{CheckArguments, DemoArguments, ProgramArguments, RunArguments};
 use crate::check;
 use crate::output::Output;
 use crate::run::{self, Streams};
@@ -143,15 +141,8 @@ impl Example {
 
     /// The check of this example, as `unsnarl check` would run it.
     fn check(&self, folder: &Path, jdk: &Jdk) -> CheckArguments {
-        CheckArguments {
-            inputs: vec![self.classes(folder)],
-            program: ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() },
-            rules: Vec::new(),
-            fail_on: FailOn::Never,
-            arrays: false,
-            min_confidence: None,
-            format: ReportFormat::Text,
-        }
+        let program = ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() };
+        CheckArguments::of(vec![self.classes(folder)], program)
     }
 }
 

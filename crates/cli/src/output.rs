@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn arguments(output: Option<PathBuf>, color: ColorChoice) -> CommonArguments {
-        CommonArguments { output, color, quiet: false, verbose: false }
+        CommonArguments { output, color, quiet: false, verbose: false, config: None }
     }
 
     #[test]

@@ -21,6 +21,7 @@ use unsnarl_report::json;
 use unsnarl_trace::session;
 
 use crate::ExitStatus;
+use crate::accept::{Reader, judged};
 use crate::args::{DetectArguments, ExitCodeOf, ReportFormat, RunArguments};
 use crate::check::write_text;
 use crate::confirm;
@@ -46,6 +47,12 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     let planned = Planned::find(arguments, output)?;
     let (report, ended) =
         watch_program(arguments, Streams::Inherited, suspicions, planned.as_ref())?;
+    let reader = match arguments.format {
+        ReportFormat::Text => Reader::Person,
+        ReportFormat::Json => Reader::Program,
+    };
+    let was_looked_for = dynamic::rules(&arguments.detectors);
+    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
     write(&report, arguments, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {

@@ -4,6 +4,7 @@
 
 mod analyze;
 mod check;
+mod config;
 mod inspect;
 mod joining;
 mod pages;
