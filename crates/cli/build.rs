@@ -50,11 +50,24 @@ fn main() {
     }
     let result = cargo.output().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     let errors = String::from_utf8_lossy(&result.stderr);
-    assert!(result.status.success(), "the agent could not be built:\n{errors}");
+    if !result.status.success() {
+        report(&errors);
+        return;
+    }
     let built = target.join(if is_release { "release" } else { "debug" });
     let library = out.join("agent.so");
     fs::copy(built.join("libunsnarl_agent.so"), &library)
         .unwrap_or_else(|error| panic!("cannot take the agent over: {error}"));
+}
+
+/// Tells why the agent could not be built: what its own build says is missing, or all that the compiler said.
+fn report(errors: &str) {
+    let told = errors.lines().filter_map(|line| line.strip_prefix("error: unsnarl-agent@")?.split_once(": "));
+    let told: Vec<&str> = told.map(|(_, reason)| reason).collect();
+    assert!(!told.is_empty(), "the agent could not be built:\n{errors}");
+    for reason in told {
+        println!("cargo::error={reason}");
+    }
 }
 
 /// Writes the list of the pages of rules, by which the binary carries them.
