@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use anstyle::{AnsiColor, Style};
 use anyhow::bail;
 use unsnarl_detect_static as detect_static;
 use unsnarl_findings::{Fingerprint, Rule};
@@ -42,8 +43,10 @@ pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::
 }
 
 fn explain_rule(rule: Rule, output: &mut Output) -> anyhow::Result<()> {
+    let coloured = output.coloured();
     let out = output.result();
     match PAGES.iter().find(|(of, _)| *of == rule.id()) {
+        Some((_, page)) if coloured => out.write_all(highlighted(page).as_bytes())?,
         Some((_, page)) => out.write_all(page.as_bytes())?,
         None => writeln!(
             out,
@@ -53,6 +56,24 @@ fn explain_rule(rule: Rule, output: &mut Output) -> anyhow::Result<()> {
         )?,
     }
     Ok(())
+}
+
+/// The page with its headings and its code told apart from the rest.
+fn highlighted(page: &str) -> String {
+    let (heading, code) = (Style::new().bold(), AnsiColor::Cyan.on_default());
+    let mut is_code = false;
+    let mut text = String::new();
+    for line in page.lines() {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        let style = match is_code || is_fence {
+            true => code,
+            false if line.starts_with('#') => heading,
+            false => Style::new(),
+        };
+        text += &format!("{style}{line}{style:#}\n");
+    }
+    text
 }
 
 /// A finding of a report or of a check, with what its rule means.

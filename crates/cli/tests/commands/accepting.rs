@@ -174,3 +174,41 @@ fn tables_suppress_by_rule_class_field_and_method() {
     project.write("unsnarl.toml", b"[[suppress]]\nrule = \"critical-wait\"\nreason = \"so\"\n");
     assert!(!check(folder, &[]).out.contains("matches no finding"), "it was not looked for");
 }
+
+#[test]
+fn annotations_and_comments_suppress_where_source_is_at_hand() {
+    for (from, to, suppressed) in [
+        ("    int hits;", "    @SuppressWarnings(\"unsnarl:data-race\") int hits;", vec!["hits"]),
+        ("    int hits;", "    int hits; // unsnarl: ignore data-race so", vec!["hits"]),
+        ("        shared.hits++;", "        // unsnarl: ignore data-race so\n        shared.hits++;", vec!["hits"]),
+        ("    void add", "    @SuppressWarnings({\"unsnarl:data-race\"}) void add", vec!["hits", "misses"]),
+        ("public class", "@SuppressWarnings(\"unsnarl:data-race\") public class", vec!["hits", "misses"]),
+        ("    int hits;", "    @SuppressWarnings(\"unsnarl:stale-value\") int hits;", vec![]),
+        ("    int hits;", "    @SuppressWarnings(\"data-race\") int hits;", vec![]),
+    ] {
+        let project = project(&STATS.replace(from, to));
+        let folder = project.folder.path();
+        let found = check(folder, &["--format", "json"]);
+        let findings = report(&found);
+        assert_eq!(fields(&findings)[0], suppressed, "{to}");
+        if let Some(first) = findings["findings"].as_array().unwrap().iter().find(|it| it.get("suppression").is_some()) {
+            assert_eq!(first["suppression"]["kind"], "inSource", "{to}");
+        }
+        std::fs::remove_dir_all(folder.join("src")).unwrap();
+        let without = check(folder, &["--format", "json"]);
+        assert_eq!(fields(&report(&without))[0], Vec::<&str>::new(), "{to}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_mark_is_told() {
+    for (to, words) in [
+        ("    int hits; // unsnarl: ignore data-race", "Stats.java:4: this suppression needs a rule and a reason"),
+        ("    @SuppressWarnings(\"unsnarl:data-rase\") int hits;", "Stats.java:4: there is no rule 'data-rase' (did you mean data-race?)"),
+        ("    int hits; int other; // unsnarl: ignore data-race so", "Stats.java:4: this suppression matches no finding"),
+    ] {
+        let project = project(&STATS.replace("    int hits;", to).replace("shared.hits++", "hits++"));
+        let found = check(project.folder.path(), &["--format", "json"]);
+        has_note(&report(&found), words);
+    }
+}

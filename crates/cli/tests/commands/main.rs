@@ -6,6 +6,7 @@ mod accepting;
 mod analyze;
 mod check;
 mod config;
+mod explain;
 mod inspect;
 mod joining;
 mod pages;
