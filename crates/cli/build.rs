@@ -62,7 +62,9 @@ fn main() {
 
 /// Tells why the agent could not be built: what its own build says is missing, or all that the compiler said.
 fn report(errors: &str) {
-    let told = errors.lines().filter_map(|line| line.strip_prefix("error: unsnarl-agent@")?.split_once(": "));
+    let told = errors
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: unsnarl-agent@")?.split_once(": "));
     let told: Vec<&str> = told.map(|(_, reason)| reason).collect();
     assert!(!told.is_empty(), "the agent could not be built:\n{errors}");
     for reason in told {

@@ -67,14 +67,25 @@ fn only_findings_that_are_not_in_the_baseline_count() {
     assert_eq!(written.status, 0, "{}", written.messages);
     assert!(written.out.contains("base.json holds 1 finding now"), "{}", written.out);
     let baseline = std::fs::read_to_string(folder.join("base.json")).unwrap();
-    assert!(baseline.contains("\"rule\": \"data-race\", \"subject\": \"p.Stats.hits\" }"), "{baseline}");
+    assert!(
+        baseline.contains("\"rule\": \"data-race\", \"subject\": \"p.Stats.hits\" }"),
+        "{baseline}"
+    );
 
     let known = check(folder, &["--baseline", "base.json"]);
     assert_eq!((known.status, known.messages.as_str()), (0, ""));
-    assert!(!known.out.contains("[data-race]") && summary(&known).ends_with("1 suppressed"), "{}", known.out);
+    assert!(
+        !known.out.contains("[data-race]") && summary(&known).ends_with("1 suppressed"),
+        "{}",
+        known.out
+    );
     let shown = check(folder, &["--baseline", "base.json", "--show-suppressed"]);
     assert_eq!(shown.status, 0);
-    assert!(shown.out.contains("[data-race]") && shown.out.contains("in the baseline base.json"), "{}", shown.out);
+    assert!(
+        shown.out.contains("[data-race]") && shown.out.contains("in the baseline base.json"),
+        "{}",
+        shown.out
+    );
 
     // A second race is new.
     std::fs::write(folder.join("src/p/Stats.java"), STATS).unwrap();
@@ -91,7 +102,9 @@ fn a_baseline_survives_moved_lines_and_renamed_files() {
     let folder = project.folder.path();
     assert_eq!(check(folder, &["--write-baseline", "base.json"]).status, 0);
     std::fs::remove_dir_all(folder.join("classes")).unwrap();
-    let moved = STATS.replace("public class", "class").replace("    void add", "\n\n    // moved\n    void add");
+    let moved = STATS
+        .replace("public class", "class")
+        .replace("    void add", "\n\n    // moved\n    void add");
     let renamed = folder.join("src/p/Renamed.java");
     std::fs::write(&renamed, format!("/* a licence */\n\n{moved}")).unwrap();
     compile(&renamed, &folder.join("classes"));
@@ -99,7 +112,10 @@ fn a_baseline_survives_moved_lines_and_renamed_files() {
     assert_eq!(found.status, 0);
     assert_eq!(fields(&report(&found)), [vec!["hits", "misses"], vec![]]);
     let line = &report(&found)["findings"][0]["accesses"][0]["stack"][0];
-    assert_eq!((line["file"].as_str(), line["line"].as_u64() > Some(9)), (Some("Renamed.java"), true));
+    assert_eq!(
+        (line["file"].as_str(), line["line"].as_u64() > Some(9)),
+        (Some("Renamed.java"), true)
+    );
 }
 
 #[test]
@@ -107,14 +123,25 @@ fn entries_that_are_not_found_again_are_named_if_they_were_looked_for() {
     let project = project(STATS);
     let folder = project.folder.path();
     assert_eq!(check(folder, &["--write-baseline", "base.json"]).status, 0);
-    std::fs::write(folder.join("src/p/Stats.java"), STATS.replace("shared.misses", "misses")).unwrap();
+    std::fs::write(folder.join("src/p/Stats.java"), STATS.replace("shared.misses", "misses"))
+        .unwrap();
     compile(&folder.join("src/p/Stats.java"), &folder.join("classes"));
     let less = check(folder, &["--baseline", "base.json", "--format", "json"]);
     assert_eq!(less.status, 0);
-    has_note(&report(&less), "of base.json this was not found again, and --write-baseline leaves it out: data-race of p.Stats.misses (");
-    let other = run_in(folder, "check", &["classes", "--rules", "unsafe-publication", "--baseline", "base.json"]);
+    has_note(
+        &report(&less),
+        "of base.json this was not found again, and --write-baseline leaves it out: data-race of p.Stats.misses (",
+    );
+    let other = run_in(
+        folder,
+        "check",
+        &["classes", "--rules", "unsafe-publication", "--baseline", "base.json"],
+    );
     assert!(!other.out.contains("not found again"), "{}", other.out);
-    assert_eq!(check(folder, &["--baseline", "base.json", "--write-baseline", "base.json"]).status, 0);
+    assert_eq!(
+        check(folder, &["--baseline", "base.json", "--write-baseline", "base.json"]).status,
+        0
+    );
     assert!(!check(folder, &["--baseline", "base.json"]).out.contains("not found again"));
 }
 
@@ -136,10 +163,18 @@ fn what_is_wrong_with_a_baseline_is_told() {
     let folder = project.folder.path();
     let missing = check(folder, &["--baseline", "none.json"]);
     assert_eq!(missing.status, 2);
-    assert!(missing.messages.contains("cannot read the baseline none.json, which --write-baseline writes"));
+    assert!(
+        missing
+            .messages
+            .contains("cannot read the baseline none.json, which --write-baseline writes")
+    );
     project.write("base.json", b"{}");
     let broken = check(folder, &["--baseline", "base.json"]);
-    assert!(broken.status == 2 && broken.messages.contains("base.json is no baseline"), "{}", broken.messages);
+    assert!(
+        broken.status == 2 && broken.messages.contains("base.json is no baseline"),
+        "{}",
+        broken.messages
+    );
     let nowhere = check(folder, &["--write-baseline", "no/base.json"]);
     assert!(nowhere.status == 2 && nowhere.messages.contains("cannot write the baseline"));
 }
@@ -158,9 +193,15 @@ fn tables_suppress_by_rule_class_field_and_method() {
         ("rule = \"data-race\"\nmethod = \"main\"", vec![]),
         ("field = \"hit\"", vec![]),
     ] {
-        project.write("unsnarl.toml", format!("[[suppress]]\n{table}\nreason = \"so\"\n").as_bytes());
+        project
+            .write("unsnarl.toml", format!("[[suppress]]\n{table}\nreason = \"so\"\n").as_bytes());
         let outcome = check(folder, &["--format", "json"]);
-        assert_eq!(outcome.status, i32::from(suppressed.len() < 2), "{table}: {}", outcome.messages);
+        assert_eq!(
+            outcome.status,
+            i32::from(suppressed.len() < 2),
+            "{table}: {}",
+            outcome.messages
+        );
         let report = report(&outcome);
         assert_eq!(fields(&report)[0], suppressed, "{table}");
         if suppressed.is_empty() {
@@ -180,9 +221,21 @@ fn annotations_and_comments_suppress_where_source_is_at_hand() {
     for (from, to, suppressed) in [
         ("    int hits;", "    @SuppressWarnings(\"unsnarl:data-race\") int hits;", vec!["hits"]),
         ("    int hits;", "    int hits; // unsnarl: ignore data-race so", vec!["hits"]),
-        ("        shared.hits++;", "        // unsnarl: ignore data-race so\n        shared.hits++;", vec!["hits"]),
-        ("    void add", "    @SuppressWarnings({\"unsnarl:data-race\"}) void add", vec!["hits", "misses"]),
-        ("public class", "@SuppressWarnings(\"unsnarl:data-race\") public class", vec!["hits", "misses"]),
+        (
+            "        shared.hits++;",
+            "        // unsnarl: ignore data-race so\n        shared.hits++;",
+            vec!["hits"],
+        ),
+        (
+            "    void add",
+            "    @SuppressWarnings({\"unsnarl:data-race\"}) void add",
+            vec!["hits", "misses"],
+        ),
+        (
+            "public class",
+            "@SuppressWarnings(\"unsnarl:data-race\") public class",
+            vec!["hits", "misses"],
+        ),
         ("    int hits;", "    @SuppressWarnings(\"unsnarl:stale-value\") int hits;", vec![]),
         ("    int hits;", "    @SuppressWarnings(\"data-race\") int hits;", vec![]),
     ] {
@@ -191,7 +244,12 @@ fn annotations_and_comments_suppress_where_source_is_at_hand() {
         let found = check(folder, &["--format", "json"]);
         let findings = report(&found);
         assert_eq!(fields(&findings)[0], suppressed, "{to}");
-        if let Some(first) = findings["findings"].as_array().unwrap().iter().find(|it| it.get("suppression").is_some()) {
+        if let Some(first) = findings["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|it| it.get("suppression").is_some())
+        {
             assert_eq!(first["suppression"]["kind"], "inSource", "{to}");
         }
         std::fs::remove_dir_all(folder.join("src")).unwrap();
@@ -203,11 +261,21 @@ fn annotations_and_comments_suppress_where_source_is_at_hand() {
 #[test]
 fn what_is_wrong_with_a_mark_is_told() {
     for (to, words) in [
-        ("    int hits; // unsnarl: ignore data-race", "Stats.java:4: this suppression needs a rule and a reason"),
-        ("    @SuppressWarnings(\"unsnarl:data-rase\") int hits;", "Stats.java:4: there is no rule 'data-rase' (did you mean data-race?)"),
-        ("    int hits; int other; // unsnarl: ignore data-race so", "Stats.java:4: this suppression matches no finding"),
+        (
+            "    int hits; // unsnarl: ignore data-race",
+            "Stats.java:4: this suppression needs a rule and a reason",
+        ),
+        (
+            "    @SuppressWarnings(\"unsnarl:data-rase\") int hits;",
+            "Stats.java:4: there is no rule 'data-rase' (did you mean data-race?)",
+        ),
+        (
+            "    int hits; int other; // unsnarl: ignore data-race so",
+            "Stats.java:4: this suppression matches no finding",
+        ),
     ] {
-        let project = project(&STATS.replace("    int hits;", to).replace("shared.hits++", "hits++"));
+        let project =
+            project(&STATS.replace("    int hits;", to).replace("shared.hits++", "hits++"));
         let found = check(project.folder.path(), &["--format", "json"]);
         has_note(&report(&found), words);
     }

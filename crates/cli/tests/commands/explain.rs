@@ -62,7 +62,11 @@ fn a_method_is_explained_with_its_threads_its_locks_and_what_it_shares() {
     assert!(explained("Counter.count").contains("p.Counter.count is a field"));
     assert!(explained("Counter.count()").contains("p.Counter.count() is a method"));
     let near = run("explain", &["Counter.mian", text(&classes)]);
-    assert!(near.status == 2 && near.messages.contains("did you mean p.Counter.main?"), "{}", near.messages);
+    assert!(
+        near.status == 2 && near.messages.contains("did you mean p.Counter.main?"),
+        "{}",
+        near.messages
+    );
 }
 
 #[test]
@@ -71,7 +75,8 @@ fn a_finding_is_explained_by_its_fingerprint() {
     let classes = project.classes();
     let file = project.folder.path().join("findings.json");
     run("check", &[text(&classes), "--format", "json", "-o", text(&file)]);
-    let findings: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let findings: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     let fingerprint = findings["findings"][0]["fingerprint"].as_str().unwrap();
     let from_report = run("explain", &[fingerprint, "--from", text(&file)]);
     let from_check = run("explain", &[fingerprint, text(&classes)]);

@@ -175,10 +175,12 @@ fn the_action_leaves_a_report_and_fails_when_there_are_findings() {
     let project = Project::new("Hits.java", &manual[block(&manual, "java")]);
     let folder = project.folder.path();
     std::fs::create_dir_all(folder.join("unsnarl/bin")).unwrap();
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_unsnarl"), folder.join("unsnarl/bin/unsnarl")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_unsnarl"), folder.join("unsnarl/bin/unsnarl"))
+        .unwrap();
     let run = |classes: &str, arguments: &str| {
         let mut bash = std::process::Command::new("bash");
-        bash.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", &script]).current_dir(folder);
+        bash.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", &script])
+            .current_dir(folder);
         bash.env("RUNNER_TEMP", folder).env("SARIF", "unsnarl.sarif");
         let output = bash.env("CLASSES", classes).env("ARGUMENTS", arguments).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
@@ -186,7 +188,8 @@ fn the_action_leaves_a_report_and_fails_when_there_are_findings() {
     let (status, log) = run("classes", "");
     assert_eq!(status, 1);
     assert!(log.contains("error[data-race]: Hits.count"), "{log}");
-    let sarif: Value = serde_json::from_slice(&std::fs::read(folder.join("unsnarl.sarif")).unwrap()).unwrap();
+    let sarif: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("unsnarl.sarif")).unwrap()).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "data-race");
     assert_eq!(run("classes", "--fail-on never --library").0, 0);
     assert_eq!(run("missing.jar", "").0, 2);
