@@ -1,4 +1,4 @@
-//! Which findings of a report count: those that neither `unsnarl.toml` nor the baseline accepts.
+//! Which findings of a report count: those that neither the source, nor `unsnarl.toml`, nor the baseline accepts.
 //!
 //! What is accepted stays in the report as suppressed. It fails no build, and people see it when they ask for it;
 //! programs that read the report always do. What accepts nothing is named in a note, so that it can go.
@@ -6,19 +6,14 @@
 use std::path::Path;
 
 use unsnarl_findings::{Report, Rule, Statistic, Suppression, SuppressionKind};
+use unsnarl_report::source::Sources;
 
 use crate::args::{AcceptArguments, Command};
 use crate::baseline::Baseline;
+use crate::in_source;
 
 /// More entries of a baseline than this are counted, not named.
 const MOST_NAMED: usize = 10;
-
-/// Who reads a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reader {
-    Person,
-    Program,
-}
 
 impl Command {
     /// The part about accepted findings, of a command that has findings.
@@ -32,21 +27,25 @@ impl Command {
     }
 }
 
-/// The report as its reader wants it, with what is accepted marked.
+/// The report with what is accepted marked.
 pub(crate) fn judged(
     mut report: Report,
     arguments: &AcceptArguments,
-    reader: Reader,
+    sources: &Sources,
     was_looked_for: impl Fn(Rule) -> bool,
 ) -> anyhow::Result<Report> {
+    in_source::apply(&mut report, sources, &was_looked_for);
     apply_tables(&mut report, arguments, &was_looked_for);
     match (&arguments.write_baseline, &arguments.baseline) {
         (Some(path), _) => {
             let baseline = Baseline::of(report.unsuppressed());
             baseline.write(path)?;
-            let count = baseline.len();
             apply_baseline(&mut report, &baseline, path);
-            report.notes.push(format!("{} holds {} now", path.display(), counted(count)));
+            let count = match baseline.len() {
+                1 => "1 finding".to_owned(),
+                count => format!("{count} findings"),
+            };
+            report.notes.push(format!("{} holds {count} now", path.display()));
         }
         (None, Some(path)) => {
             let baseline = Baseline::read(path)?;
@@ -60,8 +59,7 @@ pub(crate) fn judged(
     if suppressed > 0 {
         report.stats.insert("suppressed".into(), Statistic::Count(suppressed as u64));
     }
-    let hides = reader == Reader::Person && !arguments.show_suppressed;
-    Ok(if hides { report.without_suppressed() } else { report })
+    Ok(report)
 }
 
 fn apply_tables(
@@ -110,11 +108,4 @@ fn stale_note(stale: &[String], path: &Path) -> Option<String> {
         )
     };
     (!stale.is_empty()).then(note)
-}
-
-fn counted(findings: usize) -> String {
-    match findings {
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
-    }
 }

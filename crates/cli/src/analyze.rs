@@ -7,17 +7,17 @@ use std::time::Instant;
 use anyhow::bail;
 use unsnarl_detect_dynamic::{DetectorEntry, RacingEvent};
 use unsnarl_findings::Frame;
-use unsnarl_report::json;
 use unsnarl_trace::{self as trace, Tables};
 
 use crate::ExitStatus;
-use crate::accept::{Reader, judged};
+use crate::accept::judged;
 use crate::args::{AnalyzeArguments, TraceReportFormat};
-use crate::check::write_text;
 use crate::dynamic::{self, Analyzed};
 use crate::joining;
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
+use crate::sources;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -40,17 +40,13 @@ pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::
     let seconds = started.elapsed().as_secs_f64();
     output.detail(&format!("{:.0} events per second", all.count("events") as f64 / seconds));
     joining::join(&mut all, joined);
-    let reader = match arguments.format {
-        TraceReportFormat::Text => Reader::Person,
-        TraceReportFormat::Json | TraceReportFormat::Tsv => Reader::Program,
-    };
     let was_looked_for = dynamic::rules(&arguments.detectors);
     let report = all.report(failures, seconds);
-    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
-    match arguments.format {
-        TraceReportFormat::Text => write_text(&report, output)?,
-        TraceReportFormat::Json => json::write(&report, output.result())?,
-        TraceReportFormat::Tsv => {}
+    let sources = sources::find(report.findings(), &arguments.source.source, &[], output)?;
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
+    if let Some(format) = arguments.format.of_report() {
+        let shows_suppressed = arguments.accepted.show_suppressed;
+        report::write(&report, format, &sources, shows_suppressed, output)?;
     }
     if arguments.format != TraceReportFormat::Text {
         report.notes.iter().for_each(|note| output.warn(note));

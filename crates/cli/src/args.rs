@@ -43,10 +43,10 @@ pub(crate) struct CommonArguments {
     /// When to use colours
     #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
-    /// Leave out warnings and progress; errors are still shown
+    /// Show a finding in one line, and leave out warnings and progress; errors are still shown
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more about what is being done
+    /// Show all of a finding, and say more about what is being done
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
     /// What the command line does not say is in FILE [default: unsnarl.toml in this folder or the nearest above]
@@ -71,6 +71,7 @@ pub(crate) enum Command {
     Check(CheckArguments),
     Run(RunArguments),
     Analyze(AnalyzeArguments),
+    Report(ReportArguments),
     Explain(ExplainArguments),
     Inspect(InspectArguments),
     Demo(DemoArguments),
@@ -105,6 +106,8 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
     #[command(flatten)]
+    pub(crate) source: SourceArguments,
+    #[command(flatten)]
     pub(crate) accepted: AcceptArguments,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
@@ -120,6 +123,7 @@ impl CheckArguments {
             arrays: false,
             min_confidence: None,
             format: ReportFormat::Text,
+            source: SourceArguments::default(),
             accepted: AcceptArguments::default(),
             program,
         }
@@ -200,6 +204,8 @@ pub(crate) struct RunArguments {
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
     #[command(flatten)]
+    pub(crate) source: SourceArguments,
+    #[command(flatten)]
     pub(crate) accepted: AcceptArguments,
 }
 
@@ -237,6 +243,7 @@ impl Default for RunArguments {
             exit_code: ExitCodeOf::Findings,
             fail_on: FailOn::Warning,
             format: ReportFormat::Text,
+            source: SourceArguments::default(),
             accepted: AcceptArguments::default(),
         }
     }
@@ -309,7 +316,58 @@ pub(crate) struct AnalyzeArguments {
     #[arg(long, value_enum, default_value_t = TraceReportFormat::Text)]
     pub(crate) format: TraceReportFormat,
     #[command(flatten)]
+    pub(crate) source: SourceArguments,
+    #[command(flatten)]
     pub(crate) accepted: AcceptArguments,
+}
+
+/// Show findings of earlier invocations in another form
+///
+/// FINDINGS are JSON reports of any command, written with --format json. What several of them say about the same
+/// defect becomes one finding. The exit status is 0, whatever they say.
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// The JSON reports
+    #[arg(value_name = "FINDINGS", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// For people at a terminal [default]
+    #[arg(long, group = "form")]
+    pub(crate) text: bool,
+    /// For the browser, one file that loads nothing
+    #[arg(long, group = "form")]
+    pub(crate) html: bool,
+    /// For code scanning services and editors, SARIF 2.1.0
+    #[arg(long, group = "form")]
+    pub(crate) sarif: bool,
+    /// For programs, as docs/schema/findings-1.schema.json says
+    #[arg(long, group = "form")]
+    pub(crate) json: bool,
+    /// Show also what is suppressed
+    #[arg(long)]
+    pub(crate) show_suppressed: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+}
+
+impl ReportArguments {
+    /// The form that is asked for.
+    pub(crate) fn format(&self) -> ReportFormat {
+        match (self.html, self.sarif, self.json) {
+            (true, _, _) => ReportFormat::Html,
+            (_, true, _) => ReportFormat::Sarif,
+            (_, _, true) => ReportFormat::Json,
+            _ => ReportFormat::Text,
+        }
+    }
+}
+
+/// Where source is.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SourceArguments {
+    /// A folder or a jar with source to show [default: where Maven and Gradle put it near the classes, and NAME-sources.jar
+    /// beside NAME.jar]
+    #[arg(long, value_name = "DIR|JAR")]
+    pub(crate) source: Vec<PathBuf>,
 }
 
 /// Explain a rule, a finding, or why a field or method was or was not reported
@@ -534,6 +592,10 @@ pub(crate) enum ReportFormat {
     Text,
     /// For programs, as docs/schema/findings-1.schema.json says
     Json,
+    /// For code scanning services and editors, SARIF 2.1.0
+    Sarif,
+    /// For the browser, one file that loads nothing
+    Html,
 }
 
 /// The forms in which `analyze` can report.
@@ -543,8 +605,25 @@ pub(crate) enum TraceReportFormat {
     Text,
     /// For programs, as docs/schema/findings-1.schema.json says
     Json,
+    /// For code scanning services and editors, SARIF 2.1.0
+    Sarif,
+    /// For the browser, one file that loads nothing
+    Html,
     /// A line for every racing event: trace, detector, location, variable, separated by tabs
     Tsv,
+}
+
+impl TraceReportFormat {
+    /// The form of the report, unless there is none beside the lines.
+    pub(crate) fn of_report(self) -> Option<ReportFormat> {
+        match self {
+            Self::Text => Some(ReportFormat::Text),
+            Self::Json => Some(ReportFormat::Json),
+            Self::Sarif => Some(ReportFormat::Sarif),
+            Self::Html => Some(ReportFormat::Html),
+            Self::Tsv => None,
+        }
+    }
 }
 
 /// What `inspect` shows.
@@ -676,6 +755,8 @@ mod tests {
             "analyze",
             "analyze --detect magic a.std",
             "analyze --format dot a.std",
+            "report",
+            "report --html --sarif a.json",
             "explain",
             "no-such-command",
         ] {

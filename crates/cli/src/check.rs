@@ -3,47 +3,33 @@
 use std::time::Instant;
 
 use unsnarl_detect_static::{self as detect_static, Checked};
-use unsnarl_findings::{Finding, Report, Statistic, Tool, merge_all};
+use unsnarl_findings::{Finding, Report, Statistic, merge_all};
 use unsnarl_program::MethodId;
-use unsnarl_report::{json, text};
 use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
-use crate::accept::{Reader, judged};
+use crate::accept::judged;
 use crate::analysis::{execute, is_thread};
 use crate::args::{CheckArguments, ReportFormat, is_found_statically};
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
 use crate::session::{self, Session, failure_text};
+use crate::sources;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let reader = match arguments.format {
-        ReportFormat::Text => Reader::Person,
-        ReportFormat::Json => Reader::Program,
-    };
     let was_looked_for = |rule| {
         is_found_statically(rule) && (arguments.rules.is_empty() || arguments.rules.contains(&rule))
     };
     let report = examine(arguments, output)?;
-    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
-    match arguments.format {
-        ReportFormat::Text => write_text(&report, output)?,
-        ReportFormat::Json => json::write(&report, output.result())?,
-    }
+    let sources =
+        sources::find(report.findings(), &arguments.source.source, &arguments.inputs, output)?;
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
+    let shows_suppressed = arguments.accepted.show_suppressed;
+    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(if fails { ExitStatus::Findings } else { ExitStatus::Clean })
-}
-
-/// Writes the report for people.
-pub(crate) fn write_text(report: &Report, output: &mut Output) -> anyhow::Result<()> {
-    let styles = styles(output);
-    Ok(text::write(report, &styles, output.result())?)
-}
-
-/// In colour or not.
-pub(crate) fn styles(output: &Output) -> text::Styles {
-    if output.coloured() { text::Styles::coloured() } else { text::Styles::plain() }
 }
 
 /// Analyses the program and judges it.
@@ -74,11 +60,10 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let (findings, left_out) = chosen(findings, arguments, is_coarse);
     session.add_notes(notes);
     session.add_notes(left_out);
-    if arguments.format == ReportFormat::Json {
+    if arguments.format != ReportFormat::Text {
         session.report_failures(output);
     }
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let mut report = Report::new(Tool { name: "unsnarl".to_owned(), version }, findings);
+    let mut report = Report::new(crate::tool(), findings);
     report.notes = session.failures().iter().map(failure_text).chain(session.notes()).collect();
     report.stats = stats.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Ok(report)

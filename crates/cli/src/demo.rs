@@ -9,10 +9,12 @@ use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 
 use crate::ExitStatus;
-use crate::args::{CheckArguments, DemoArguments, ProgramArguments, RunArguments};
+use crate::args::{CheckArguments, DemoArguments, ProgramArguments, ReportFormat, RunArguments};
 use crate::check;
 use crate::output::Output;
+use crate::report;
 use crate::run::{self, Streams};
+use crate::sources;
 
 /// A program of `examples/`, in a package of its name.
 struct Example {
@@ -82,7 +84,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     for example in examples {
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
-        check::write_text(&report, output)?;
+        let sources = sources::find(report.findings(), &[], &[example.classes(folder)], output)?;
+        report::write(&report, ReportFormat::Text, &sources, false, output)?;
         let (watched, _) =
             run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
         writeln!(output.result(), "{}\n", observed(&watched))?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use unsnarl_detect_dynamic::on_all_in_parallel;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
 use unsnarl_detect_dynamic::{Executed, Places};
-use unsnarl_findings::{Finding, Report, Rule, Statistic, Tool};
+use unsnarl_findings::{Finding, Report, Rule, Statistic};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
 use unsnarl_trace::{Operation, Source, Tables, TraceError};
@@ -195,9 +195,7 @@ impl Analyzed {
 
     /// The report of all of it.
     pub(crate) fn report(self, failures: Vec<String>, seconds: f64) -> Report {
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let tool = Tool { name: "unsnarl".to_owned(), version };
-        let mut report = Report::new(tool, self.findings);
+        let mut report = Report::new(crate::tool(), self.findings);
         report.notes = failures.into_iter().chain(self.notes).collect();
         let counts = self.counts.into_iter();
         report.stats = counts.map(|(name, count)| (name.into(), Statistic::Count(count))).collect();

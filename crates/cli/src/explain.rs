@@ -18,10 +18,17 @@ use crate::joining;
 use crate::near::suggestion;
 use crate::output::Output;
 use crate::progress::Phases;
+use crate::report;
 use crate::session::{self, Session};
+use crate::sources;
 
 /// The pages of `docs/rules`, by the ids of their rules.
 const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+/// The page of a rule, if some detector finds it.
+pub(crate) fn page(rule: Rule) -> Option<&'static str> {
+    PAGES.iter().find(|(of, _)| *of == rule.id()).map(|(_, page)| *page)
+}
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -45,9 +52,9 @@ pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::
 fn explain_rule(rule: Rule, output: &mut Output) -> anyhow::Result<()> {
     let coloured = output.coloured();
     let out = output.result();
-    match PAGES.iter().find(|(of, _)| *of == rule.id()) {
-        Some((_, page)) if coloured => out.write_all(highlighted(page).as_bytes())?,
-        Some((_, page)) => out.write_all(page.as_bytes())?,
+    match page(rule) {
+        Some(page) if coloured => out.write_all(highlighted(page).as_bytes())?,
+        Some(page) => out.write_all(page.as_bytes())?,
         None => writeln!(
             out,
             "# {rule}\n\n{}\n\nIts severity is {}. No detector of this version finds it yet.",
@@ -98,9 +105,10 @@ fn explain_finding(
     let Some(finding) = findings.iter().find(|it| it.fingerprint() == fingerprint) else {
         bail!("none of the {} findings has the fingerprint {fingerprint}", findings.len())
     };
-    let styles = check::styles(output);
+    let sources = sources::find(std::slice::from_ref(finding), &[], &arguments.inputs, output)?;
+    let view = report::view(output, &sources, true);
     let out = output.result();
-    text::write_finding(finding, &styles, out)?;
+    text::write_finding(finding, &view, out)?;
     let rule = finding.rule;
     writeln!(out, "\n{} `unsnarl explain {rule}` says more.", rule.summary())?;
     if let Some(variable) = finding.subject.as_variable().filter(|it| !it.is_elements()) {
@@ -138,7 +146,7 @@ fn explain_member(arguments: &ExplainArguments, output: &mut Output) -> anyhow::
     phases.finish();
     let Some(explained) = explained else { bail!("nothing is known about {class}.{name}") };
     session.report_problems(output);
-    let styles = check::styles(output);
+    let styles = report::styles(output);
     for (position, facts) in explained.iter().enumerate() {
         if position > 0 {
             writeln!(output.result())?;

@@ -19,7 +19,11 @@ struct Placed<'s> {
 }
 
 /// Suppresses what the source accepts, and notes what is wrong with marks.
-pub(crate) fn apply(report: &mut Report, sources: &Sources, was_looked_for: &impl Fn(Rule) -> bool) {
+pub(crate) fn apply(
+    report: &mut Report,
+    sources: &Sources,
+    was_looked_for: &impl Fn(Rule) -> bool,
+) {
     let mut placed = Vec::new();
     for (key, file) in sources.iter() {
         let lines = (1..).map_while(|number| file.line(number)).collect::<Vec<_>>();
@@ -73,11 +77,13 @@ impl Placed<'_> {
         let class = class.or_else(|| subject.as_method().map(|it| it.class.as_str()));
         let is_about = match (&self.mark.about, class) {
             (About::Fields(fields), _) => variable.is_some_and(|it| {
-                fields.iter().any(|(class, field)| it.class.as_ref() == Some(class) && it.field == *field)
+                fields
+                    .iter()
+                    .any(|(class, field)| it.class.as_ref() == Some(class) && it.field == *field)
             }),
-            (About::Type(name), Some(class)) => {
-                class.strip_prefix(name.as_str()).is_some_and(|it| it.is_empty() || it.starts_with('$'))
-            }
+            (About::Type(name), Some(class)) => class
+                .strip_prefix(name.as_str())
+                .is_some_and(|it| it.is_empty() || it.starts_with('$')),
             (About::Type(_), None) => self.has_access(finding),
             (About::Code, _) => false,
         };

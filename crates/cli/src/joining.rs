@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use unsnarl_findings::{Finding, Frame, Subject};
+use unsnarl_findings::{Finding, Frame, Report, Subject};
 use unsnarl_report::json;
 
 use crate::dynamic::Analyzed;
@@ -13,16 +13,20 @@ use crate::dynamic::Analyzed;
 /// What a run calls the inside of a library's object, whose class is all that it knows of it.
 const CONTENTS: &str = "contents";
 
-/// The findings of JSON reports.
-pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    for file in files {
+/// JSON reports.
+pub(crate) fn read_reports(files: &[PathBuf]) -> anyhow::Result<Vec<Report>> {
+    let read = |file: &PathBuf| {
         let name = file.display();
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
-        let report = json::read(&bytes).with_context(|| format!("{name} is no report"))?;
-        findings.extend(report.findings().iter().cloned());
-    }
-    Ok(findings)
+        json::read(&bytes).with_context(|| format!("{name} is no report"))
+    };
+    files.iter().map(read).collect()
+}
+
+/// The findings of JSON reports.
+pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Finding>> {
+    let reports = read_reports(files)?;
+    Ok(reports.iter().flat_map(|report| report.findings().iter().cloned()).collect())
 }
 
 /// Takes findings into a report.

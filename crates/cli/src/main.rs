@@ -13,17 +13,22 @@ mod confirm;
 mod demo;
 mod dynamic;
 mod explain;
+mod in_source;
 mod inspect;
 mod joining;
 mod near;
 mod output;
 mod progress;
+mod report;
 mod run;
 mod session;
+mod sources;
 mod suppress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+
+use unsnarl_findings::Tool;
 
 use crate::args::{ColorChoice, Command};
 use crate::output::Output;
@@ -41,6 +46,11 @@ pub(crate) enum ExitStatus {
 
 /// The status of an invocation that could not do its job. Clap's own errors have the same.
 const FAILED: u8 = 2;
+
+/// Who makes reports.
+pub(crate) fn tool() -> Tool {
+    Tool { name: "unsnarl".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+}
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
@@ -62,6 +72,7 @@ fn main() -> ExitCode {
         Command::Check(check) => check::run(check, &mut output),
         Command::Run(run) => run::run(run, &mut output),
         Command::Analyze(analyze) => analyze::run(analyze, &mut output),
+        Command::Report(report) => report::run(report, &mut output),
         Command::Explain(explain) => explain::run(explain, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
         Command::Demo(demo) => demo::run(demo, &mut output),

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context;
+use unsnarl_report::text::Detail;
 
 use crate::args::{ColorChoice, CommonArguments};
 
@@ -79,6 +80,15 @@ impl Output {
     /// Whether the result should be in colour.
     pub(crate) fn coloured(&self) -> bool {
         self.coloured
+    }
+
+    /// How much of a report is shown to people.
+    pub(crate) fn report_detail(&self) -> Detail {
+        match self.loudness {
+            Loudness::Quiet => Detail::Quiet,
+            Loudness::Normal => Detail::Normal,
+            Loudness::Verbose => Detail::Verbose,
+        }
     }
 
     /// Whether somebody watches standard error and wants to see progress there.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::{Access, Confidence, Fingerprint, Reason, Rule, Severity, Subject, Suppression};
+use crate::{Access, Confidence, Fingerprint, Frame, Reason, Rule, Severity, Subject, Suppression};
 
 /// One defect, found by one or more detectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,22 @@ impl Finding {
     #[must_use]
     pub fn confidence(&self) -> Confidence {
         Confidence::from_reasons(&self.evidence, &self.reasons)
+    }
+
+    /// The class that the finding is filed under, the outermost one: that of its method or variable, or else where
+    /// its first access is; a lock or an array may be of any class.
+    #[must_use]
+    pub fn class(&self) -> Option<&str> {
+        let variable = self.subject.as_variable().filter(|variable| !variable.is_elements());
+        let of_variable = variable.and_then(|variable| variable.class.as_deref());
+        let of_method = self.subject.as_method().map(|method| method.class.as_str());
+        let site = self.accesses.first().and_then(Access::site).and_then(Frame::method);
+        let class = of_method.or(of_variable).or(site.map(|method| method.class.as_str()))?;
+        let simple = class.rfind('.').map_or(0, |dot| dot + 1);
+        match class[simple..].find('$') {
+            Some(length) if length > 0 => Some(&class[..simple + length]),
+            _ => Some(class),
+        }
     }
 
     /// The name of the defect across runs, versions and detectors.

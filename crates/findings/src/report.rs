@@ -56,13 +56,6 @@ impl Report {
             finding.suppression = decide(finding);
         }
     }
-
-    /// The same report without what is suppressed, which only its statistics tell of.
-    #[must_use]
-    pub fn without_suppressed(mut self) -> Self {
-        self.findings.retain(|finding| finding.suppression.is_none());
-        self
-    }
 }
 
 /// The program that made a report.

@@ -269,3 +269,23 @@ fn what_is_suppressed_once_is_suppressed() {
         assert_eq!(merge_all(pair)[0].suppression, Some(suppression.clone()));
     }
 }
+
+#[test]
+fn a_finding_is_filed_under_an_outermost_class() {
+    let of = |subject| Finding { subject, ..suspected() }.class().map(str::to_owned);
+    let field = |class: &str| of(Subject::variable(Variable::field(class, "x")));
+    assert_eq!(field("bank.Bank$Teller$1").as_deref(), Some("bank.Bank"));
+    assert_eq!(field("$Proxy1").as_deref(), Some("$Proxy1"));
+    let method = MethodReference::new("bank.Teller", "run", "()V");
+    let both = Subject::method(method).and_variable(Variable::field("bank.Account", "limit"));
+    assert_eq!(of(both).as_deref(), Some("bank.Teller"));
+    for weak in [
+        Subject::variable(Variable::elements("int[]")),
+        Subject::locks(Lock::of_class("java.lang.Object"), []),
+    ] {
+        assert_eq!(of(weak).as_deref(), Some("bank.Account"));
+    }
+    let nowhere = Finding { accesses: Vec::new(), ..suspected() };
+    let nowhere = Finding { subject: Subject::locks(Lock::named("L1"), []), ..nowhere };
+    assert_eq!(nowhere.class(), None);
+}

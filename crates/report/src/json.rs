@@ -28,7 +28,7 @@ pub fn write(report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
 }
 
 #[derive(Serialize)]
-struct JsonReport<'a> {
+pub(crate) struct JsonReport<'a> {
     schema: &'static str,
     tool: JsonTool<'a>,
     findings: Vec<JsonFinding<'a>>,

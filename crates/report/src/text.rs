@@ -5,6 +5,9 @@
 //!   --> SUBJECT (confidence 0.94)
 //!    |
 //!  1 | write by thread T1, holding LOCK
+//!    |   46 | {
+//!    |   47 |     balance -= amount;
+//!    |      |     ^^^^^^^
 //!    |   at CLASS.METHOD(FILE:LINE)
 //!    |
 //!  2 | read by thread T2, holding no lock
@@ -16,24 +19,59 @@
 //!    = found: observed by DETECTOR, fingerprint …
 //! ```
 //!
-//! Long prose is wrapped at [`WIDTH`] columns; names and frames never are, so that they can be
-//! searched and copied. Names come from class files and traces, where any character may be in them:
-//! control characters are escaped, so that no input can steer the terminal.
+//! Source is shown where it is at hand. Findings are grouped by class if there is more than one: the class with the
+//! worst finding comes first, and in it the worst finding.
+//!
+//! Long prose is wrapped at [`WIDTH`] columns and long lines of source are cut; names and frames never are, so
+//! that they can be searched and copied. Names come from class files and traces, where any character may be in
+//! them: those that could steer the terminal are escaped.
 
-use std::fmt::Display;
+mod finding;
+mod layout;
+
+use std::collections::BTreeMap;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use unsnarl_findings::{Access, Effect, Finding, Reason, Report, Severity, Statistic};
+use unsnarl_findings::{Finding, Report, Severity, Statistic};
 
-/// The width at which prose is wrapped.
-pub const WIDTH: usize = 100;
+pub use finding::write_finding;
+pub use layout::WIDTH;
 
-/// A longer stack is cut in its middle: where it ends and where its thread begins say most.
-const MOST_FRAMES: usize = 12;
+use crate::source::Sources;
+use layout::{blank, counted, styled, visible, wrapped};
 
-/// How many frames next to the root of the thread stay when a stack is cut.
-const OUTER_FRAMES: usize = 3;
+/// How a report is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// In which colours.
+    pub styles: Styles,
+    /// How much of it.
+    pub detail: Detail,
+    /// The source that is at hand.
+    pub sources: &'a Sources,
+    /// Whether findings that somebody has suppressed are shown; they are always counted.
+    pub shows_suppressed: bool,
+}
+
+impl View<'static> {
+    /// Every finding, as much of it as people usually want to see, without source.
+    #[must_use]
+    pub const fn new(styles: Styles) -> Self {
+        Self { styles, detail: Detail::Normal, sources: Sources::NONE, shows_suppressed: true }
+    }
+}
+
+/// How much of a report is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// A line for each finding and nothing else.
+    Quiet,
+    /// What is long is cut.
+    Normal,
+    /// All accesses, reasons and frames.
+    Verbose,
+}
 
 /// How the parts of a report are styled.
 #[derive(Clone, Copy, Debug)]
@@ -78,20 +116,47 @@ impl Styles {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(report: &Report, styles: &Styles, out: &mut dyn io::Write) -> io::Result<()> {
-    for finding in report.findings() {
-        write_finding(finding, styles, out)?;
-        writeln!(out)?;
+pub fn write(report: &Report, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let is_shown = |it: &&Finding| view.shows_suppressed || it.suppression.is_none();
+    let mut shown = report.findings().iter().filter(is_shown);
+    if view.detail == Detail::Quiet {
+        return shown.try_for_each(|it| finding::write_line(it, view, out));
+    }
+    let groups = by_class(shown);
+    for (class, findings) in &groups {
+        if groups.len() > 1 {
+            let title = format!("-- {}: {}", visible(class), counted(findings.len(), "finding"));
+            writeln!(out, "{}\n", styled(view.styles.message, title))?;
+        }
+        for finding in findings {
+            write_finding(finding, view, out)?;
+            writeln!(out)?;
+        }
     }
     for note in &report.notes {
         let width = "note: ".len();
         let note = wrapped(note, width, &blank(width));
-        writeln!(out, "{}: {note}", styled(styles.note, "note"))?;
+        writeln!(out, "{}: {note}", styled(view.styles.note, "note"))?;
     }
     if !report.notes.is_empty() {
         writeln!(out)?;
     }
-    writeln!(out, "{}", styled(styles.message, summary(report)))
+    writeln!(out, "{}", styled(view.styles.message, summary(report)))
+}
+
+/// The findings of every class, classes in the order of their first findings.
+fn by_class<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<(&'f str, Vec<&'f Finding>)> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        let class = finding.class().unwrap_or("no class");
+        let place = *places.entry(class).or_insert_with(|| {
+            groups.push((class, Vec::new()));
+            groups.len() - 1
+        });
+        groups[place].1.push(finding);
+    }
+    groups
 }
 
 /// Writes what is known about something: a headline, then a line for each fact.
@@ -106,103 +171,6 @@ pub fn write_facts(facts: &[String], styles: &Styles, out: &mut dyn io::Write) -
         }
     }
     Ok(())
-}
-
-/// Writes one finding, as the head of the module shows.
-///
-/// # Errors
-/// Those of `out`.
-pub fn write_finding(
-    finding: &Finding,
-    styles: &Styles,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let header = format!("{}[{}]", finding.severity, finding.rule);
-    let width = header.len() + ": ".len();
-    let header = styled(styles.of(finding.severity), header);
-    let message = format!(": {}", wrapped(&finding.message, width, &blank(2)));
-    writeln!(out, "{header}{}", styled(styles.message, message))?;
-    let arrow = styled(styles.frame, "  -->");
-    writeln!(out, "{arrow} {} (confidence {})", visible(&finding.subject), finding.confidence())?;
-    let bar = styled(styles.frame, "   |");
-    writeln!(out, "{bar}")?;
-    for (position, access) in shown_accesses(finding).into_iter().enumerate() {
-        let number = styled(styles.frame, format!("{:>2} |", position + 1));
-        let margin = Margin { text: format!("{bar}     "), width: 9 };
-        writeln!(out, "{number} {}", wrapped(&describe(access), 5, &margin))?;
-        write_stack(out, &bar, access)?;
-        writeln!(out, "{bar}")?;
-    }
-    write_reasons(out, styles, &finding.reasons)?;
-    if let Some(hint) = &finding.hint {
-        write_remark(out, styles, "hint", hint)?;
-    }
-    let (evidence, detectors) = (joined(&finding.evidence), joined(&finding.detectors));
-    let found = format!("{evidence} by {detectors}, fingerprint {}", finding.fingerprint());
-    write_remark(out, styles, "found", &found)
-}
-
-/// The accesses without those that would look the same once more; the first two are the defect.
-fn shown_accesses(finding: &Finding) -> Vec<&Access> {
-    let mut shown: Vec<&Access> = Vec::new();
-    for access in &finding.accesses {
-        if shown.len() < 2 || !shown.contains(&access) {
-            shown.push(access);
-        }
-    }
-    shown
-}
-
-/// The reasons under one label, the signs of their effects before their names.
-fn write_reasons(out: &mut dyn io::Write, styles: &Styles, reasons: &[Reason]) -> io::Result<()> {
-    let signs = |reason: &Reason| match reason.effect {
-        Effect::NONE => String::new(),
-        effect => effect.to_string(),
-    };
-    let width = reasons.iter().map(|reason| signs(reason).len()).max().unwrap_or(0);
-    let label = format!("{} why: ", styled(styles.frame, "   ="));
-    let indent = "   = why: ".len();
-    for (position, reason) in reasons.iter().enumerate() {
-        let label = if position == 0 { label.clone() } else { " ".repeat(indent) };
-        let signs = if width == 0 { String::new() } else { format!("{:<width$} ", signs(reason)) };
-        let column = indent + signs.len();
-        let text = format!("{}: {}", reason.name, reason.sentence);
-        writeln!(out, "{label}{signs}{}", wrapped(&text, column, &blank(column)))?;
-    }
-    Ok(())
-}
-
-/// The frames of a stack, innermost first, those in the middle of a long one counted.
-fn write_stack(out: &mut dyn io::Write, bar: &str, access: &Access) -> io::Result<()> {
-    let stack = &access.stack;
-    let (inner, outer) = match stack.len() {
-        length if length > MOST_FRAMES => {
-            (&stack[..MOST_FRAMES - OUTER_FRAMES], &stack[length - OUTER_FRAMES..])
-        }
-        _ => (stack.as_slice(), [].as_slice()),
-    };
-    for frame in inner {
-        writeln!(out, "{bar}   at {}", visible(frame))?;
-    }
-    if !outer.is_empty() {
-        writeln!(out, "{bar}   … {} more", stack.len() - MOST_FRAMES)?;
-    }
-    for frame in outer {
-        writeln!(out, "{bar}   at {}", visible(frame))?;
-    }
-    Ok(())
-}
-
-/// `write by thread Update, holding bank.Account (this)`.
-fn describe(access: &Access) -> String {
-    let thread = match &access.thread {
-        // `pool task at Server.java:12` says itself what it is.
-        Some(name) if name.contains(' ') => name.clone(),
-        Some(name) => format!("thread {name}"),
-        None => "any thread".to_owned(),
-    };
-    let locks = if access.locks.is_empty() { "no lock".to_owned() } else { joined(&access.locks) };
-    format!("{} by {thread}, holding {locks}", access.kind)
 }
 
 /// `3 findings in 12 classes and 4 threads: 1 error, 2 warnings`, with what of that is known.
@@ -220,10 +188,7 @@ fn summary(report: &Report) -> String {
         true => String::new(),
         false => format!(" in {}", looked_at.join(" and ")),
     };
-    let counted = |count: usize, word: &str| {
-        let plural = if count == 1 { "" } else { "s" };
-        format!("{count} {word}{plural}")
-    };
+    let open = report.unsuppressed().count();
     let parts: Vec<String> = Severity::ALL
         .iter()
         .rev()
@@ -231,79 +196,13 @@ fn summary(report: &Report) -> String {
         .filter(|&(count, _)| count > 0)
         .map(|(count, name)| counted(count, name))
         .collect();
+    let suppressed = match report.findings().len() - open {
+        0 => String::new(),
+        count => format!(", and {count} suppressed"),
+    };
     if parts.is_empty() {
-        return format!("no findings{looked_at}");
+        return format!("no findings{looked_at}{suppressed}");
     }
-    let findings = counted(report.findings().len(), "finding");
-    format!("{findings}{looked_at}: {}", parts.join(", "))
-}
-
-/// A line `   = label: text`, wrapped under its text.
-fn write_remark(
-    out: &mut dyn io::Write,
-    styles: &Styles,
-    label: &str,
-    text: &str,
-) -> io::Result<()> {
-    let width = "   = ".len() + label.len() + ": ".len();
-    let text = wrapped(text, width, &blank(width));
-    writeln!(out, "{} {label}: {text}", styled(styles.frame, "   ="))
-}
-
-/// What later lines of a broken text begin with, and how many columns that takes.
-struct Margin {
-    text: String,
-    width: usize,
-}
-
-/// The text broken between words so that lines end before [`WIDTH`]. The first line begins at `column`,
-/// the others with `margin`. A longer word stays whole.
-fn wrapped(text: &str, column: usize, margin: &Margin) -> String {
-    let mut broken = String::new();
-    let mut column = column;
-    let mut at_line_start = true;
-    for word in text.split_whitespace().map(visible) {
-        let width = word.chars().count();
-        if !at_line_start && column + 1 + width > WIDTH {
-            broken.push('\n');
-            broken.push_str(&margin.text);
-            column = margin.width;
-            at_line_start = true;
-        }
-        if !at_line_start {
-            broken.push(' ');
-            column += 1;
-        }
-        broken.push_str(&word);
-        column += width;
-        at_line_start = false;
-    }
-    broken
-}
-
-/// A margin of spaces.
-fn blank(width: usize) -> Margin {
-    Margin { text: " ".repeat(width), width }
-}
-
-/// The text with control characters escaped.
-fn visible(text: impl Display) -> String {
-    let mut escaped = String::new();
-    for character in text.to_string().chars() {
-        if character.is_control() {
-            escaped.extend(character.escape_default());
-        } else {
-            escaped.push(character);
-        }
-    }
-    escaped
-}
-
-fn styled(style: Style, text: impl Display) -> String {
-    format!("{style}{text}{style:#}")
-}
-
-fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
+    let findings = counted(open, "finding");
+    format!("{findings}{looked_at}: {}{suppressed}", parts.join(", "))
 }

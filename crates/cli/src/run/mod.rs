@@ -16,19 +16,19 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use unsnarl_detect_dynamic::{EventKind, Filter};
 use unsnarl_findings::{Finding, Report};
-use unsnarl_launch::Agent;
-use unsnarl_report::json;
+use unsnarl_launch::{Agent, Launched, is_java};
 use unsnarl_trace::session;
 
 use crate::ExitStatus;
-use crate::accept::{Reader, judged};
-use crate::args::{DetectArguments, ExitCodeOf, ReportFormat, RunArguments};
-use crate::check::write_text;
+use crate::accept::judged;
+use crate::args::{DetectArguments, ExitCodeOf, RunArguments};
 use crate::confirm;
 use crate::dynamic::{self, Analyzed};
 use crate::joining;
 use crate::output::Output;
+use crate::report;
 use crate::session::models;
+use crate::sources;
 
 use folder::RunFolder;
 pub(crate) use plan::Planned;
@@ -47,13 +47,15 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     let planned = Planned::find(arguments, output)?;
     let (report, ended) =
         watch_program(arguments, Streams::Inherited, suspicions, planned.as_ref())?;
-    let reader = match arguments.format {
-        ReportFormat::Text => Reader::Person,
-        ReportFormat::Json => Reader::Program,
+    let classes = match is_java(&arguments.command[0]) {
+        true => Launched::by(&arguments.command[1..]).class_path,
+        false => Vec::new(),
     };
+    let sources = sources::find(report.findings(), &arguments.source.source, &classes, output)?;
     let was_looked_for = dynamic::rules(&arguments.detectors);
-    let report = judged(report, &arguments.accepted, reader, was_looked_for)?;
-    write(&report, arguments, output)?;
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
+    let shows_suppressed = arguments.accepted.show_suppressed;
+    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
         ExitCodeOf::Program => ExitStatus::Program(ended.code()),
@@ -113,14 +115,6 @@ pub(crate) fn watch_program(
     }
     let seconds = started.elapsed().as_secs_f64();
     Ok((analyzed.report(watched.failures, seconds), ended))
-}
-
-fn write(report: &Report, arguments: &RunArguments, output: &mut Output) -> anyhow::Result<()> {
-    match arguments.format {
-        ReportFormat::Text => write_text(report, output)?,
-        ReportFormat::Json => json::write(report, output.result())?,
-    }
-    Ok(())
 }
 
 /// What the agent is told.

@@ -10,6 +10,7 @@ mod explain;
 mod inspect;
 mod joining;
 mod pages;
+mod report;
 mod rules;
 mod run;
 mod support;

@@ -296,8 +296,8 @@ fn a_barrier_that_both_threads_pass_lowers_the_confidence() {
 fn a_finding_reads_well() {
     let outcome = checked(COUNTER);
     let mut text = Vec::new();
-    let styles = unsnarl_report::text::Styles::plain();
-    unsnarl_report::text::write_finding(outcome.race(), &styles, &mut text).expect("memory");
+    let view = unsnarl_report::text::View::new(unsnarl_report::text::Styles::plain());
+    unsnarl_report::text::write_finding(outcome.race(), &view, &mut text).expect("memory");
     let text = String::from_utf8(text).expect("text");
     let expected = "\
 error[data-race]: Counter.value is written by several Worker threads at T.java:7 without a common

@@ -27,6 +27,7 @@ mod manifest;
 mod name;
 mod open;
 mod problem;
+mod texts;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,6 +41,7 @@ use unsnarl_entity::{EntityId, Interner, PrimaryMap, entity_id};
 
 pub use jdk::{Jdk, JdkChoice};
 pub use problem::{LoadError, Problem, Reason, Severity};
+pub use texts::read_texts;
 
 use archive::{Archive, EntryPlace, Fault};
 use image::{Image, Resource};

@@ -20,7 +20,7 @@ use super::{
 };
 
 /// A jar, a war or whatever else is read as a whole.
-const ARCHIVE_LIMIT: u64 = 4 << 30;
+pub(super) const ARCHIVE_LIMIT: u64 = 4 << 30;
 /// All archives that are packed inside others together.
 const NESTED_LIMIT: u64 = 1 << 30;
 /// A jar in a war in an ear, and one to spare.

@@ -1,5 +1,7 @@
 //! The same reports in every format.
 
+mod html;
 mod json;
 mod sample;
+mod sarif;
 mod text;

@@ -4,6 +4,7 @@ use unsnarl_findings::{
     Access, AccessKind, Effect, Evidence, Finding, Frame, Heuristic, Lock, MethodReference, Report,
     Rule, Severity, Statistic, Subject, Suppression, SuppressionKind, Tool, Variable,
 };
+use unsnarl_report::source::{SourceFile, SourceKey, Sources};
 
 static NO_COMMON_LOCK: Heuristic = Heuristic {
     name: "no-common-lock",
@@ -39,6 +40,82 @@ pub(crate) fn full() -> Report {
     report.stats.insert("classes".into(), Statistic::Count(12));
     report.stats.insert("seconds".into(), Statistic::Seconds(0.25));
     report
+}
+
+/// One race, of which all names try to get out of where they stand.
+pub(crate) fn hostile() -> Report {
+    let name =
+        "</script><script>fail('name')</script><img src=x onerror=fail('image')>\u{1b}[2J\u{202e}";
+    let place = frame(method(&format!("{name}.A"), name, name), name, 1);
+    let access = |kind| {
+        let locks = vec![Lock::of_class(name).labelled(name)];
+        Access::new(kind, vec![place.clone()]).by(name).holding(locks)
+    };
+    let accesses = vec![access(AccessKind::Write), access(AccessKind::Read)];
+    let subject = Subject::variable(Variable::field(name, name));
+    let mut finding =
+        Finding::new(Rule::DataRace, subject, Evidence::Observed, "test", name, accesses);
+    finding.hint = Some(name.to_owned());
+    let mut report = Report::new(empty().tool, [finding]);
+    report.notes = vec![name.to_owned()];
+    report
+}
+
+/// So many locks in a cycle.
+pub(crate) fn cycle(locks: u32) -> Report {
+    let lock = |number: u32| Lock::of_class("bank.Account").labelled(format!("#{number}"));
+    let acquire = |number: u32| {
+        let place = frame(method("bank.Account", "transfer", "()V"), "Account.java", number + 1);
+        let access = Access::new(AccessKind::Acquire, vec![place]);
+        access.by(format!("T{number}")).holding(vec![lock(number)])
+    };
+    let subject = Subject::locks(lock(0), (1..locks).map(lock));
+    let accesses = (0..locks).map(acquire).collect();
+    let message = format!("{locks} threads wait for each other");
+    let finding = Finding::new(
+        Rule::LockOrderCycle,
+        subject,
+        Evidence::Predicted,
+        "dynamic/lock-order",
+        message,
+        accesses,
+    );
+    Report::new(empty().tool, [finding])
+}
+
+/// So many races, all different.
+pub(crate) fn many(count: u32) -> Report {
+    let race = |number: u32| {
+        let class = format!("com.example.Class{}", number % 97);
+        let place = |name, line| frame(method(&class, name, "()V"), "Class.java", line);
+        let evidence = Evidence::ALL[number as usize % 3];
+        Finding::new(
+            if number.is_multiple_of(5) { Rule::LocksetRace } else { Rule::DataRace },
+            Subject::variable(Variable::field(class.as_str(), format!("field{number}"))),
+            evidence,
+            "test",
+            format!("field{number} is accessed by two threads"),
+            vec![
+                Access::new(AccessKind::Write, vec![place("write", number + 1)])
+                    .by(format!("Writer-{}", number % 7)),
+                Access::new(AccessKind::Read, vec![place("read", number + 2)]).by("main"),
+            ],
+        )
+    };
+    Report::new(empty().tool, (0..count).map(race))
+}
+
+/// The source of some of [`full`].
+pub(crate) fn sources() -> Sources {
+    let account = "package bank;\n\nclass Account {\n    private int balance;\n    private int limit;\n\n    \
+                   void update(int amount) {\n\tbalance += amount;\n    }\n\n    /** Shows it. */\n    void \
+                   print() {\n        String text = \"the balance of this account is now, as far as anybody can \
+                   tell, \";\n        System.out.println(\"the balance, which has a long name here to make the line \
+                   longer, is \" + this.balance);\n    }\n}\n";
+    let key = SourceKey { package: "bank".to_owned(), file: "Account.java".to_owned() };
+    let mut sources = Sources::default();
+    sources.insert(key, SourceFile::new("src/main/java/bank/Account.java", account));
+    sources
 }
 
 fn method(class: &str, name: &str, descriptor: &str) -> MethodReference {
