@@ -34,8 +34,8 @@ pub(crate) fn page(rule: Rule) -> Option<&'static str> {
 pub(crate) fn run(arguments: &ExplainArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     let name = arguments.name.as_str();
     match (Rule::from_id(name), Fingerprint::parse(name)) {
-        (Some(rule), _) if arguments.inputs.is_empty() => explain_rule(rule, output)?,
-        (Some(_), _) => bail!("a rule is explained without INPUT; a field is named as CLASS.FIELD"),
+        // INPUT may come from unsnarl.toml, for fields and methods.
+        (Some(rule), _) => explain_rule(rule, output)?,
         (None, Some(fingerprint)) => explain_finding(fingerprint, arguments, output)?,
         (None, None) if name.contains('.') => explain_member(arguments, output)?,
         (None, None) => {

@@ -156,12 +156,14 @@ fn the_manual_of_baselines_shows_one_and_its_example_accepts_what_it_says() {
     let manual = std::fs::read_to_string(page("docs/baseline.md")).unwrap();
     let project = Project::new("Stats.java", &manual[block(&manual, "java")]);
     let folder = project.folder.path();
+    std::fs::create_dir(folder.join("elsewhere")).unwrap();
+    std::fs::rename(folder.join("Stats.java"), folder.join("elsewhere/Stats.java")).unwrap();
     let without_source = run_in(folder, "check", &["classes", "--write-baseline", "base.json"]);
     assert_eq!(without_source.status, 0, "{}", without_source.messages);
     let baseline = std::fs::read_to_string(folder.join("base.json")).unwrap();
     shows("docs/baseline.md", "json", &baseline);
     assert_eq!(run_in(folder, "check", &["classes"]).status, 1);
-    let with_source = run_in(folder, "check", &["classes", "--source", "."]);
+    let with_source = run_in(folder, "check", &["classes", "--source", "elsewhere"]);
     assert_eq!(with_source.status, 0, "{}", with_source.out);
     assert!(with_source.out.ends_with("2 suppressed\n"), "{}", with_source.out);
 }
