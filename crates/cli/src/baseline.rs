@@ -144,8 +144,8 @@ mod tests {
         assert_eq!(
             text,
             "{\n  \"schema\": \"unsnarl.baseline/1\",\n  \"findings\": [\n    \
-             { \"fingerprint\": \"57a4dafb1d8a0ad6\", \"rule\": \"data-race\", \"subject\": \"a.B.\\\"y\\\"\" },\n    \
-             { \"fingerprint\": \"9bb9b6d3f0a2ff55\", \"rule\": \"data-race\", \"subject\": \"a.B.x\" }\n  ]\n}\n"
+             { \"fingerprint\": \"075d370f4e813baf\", \"rule\": \"data-race\", \"subject\": \"a.B.\\\"y\\\"\" },\n    \
+             { \"fingerprint\": \"aabb6cc28881a908\", \"rule\": \"data-race\", \"subject\": \"a.B.x\" }\n  ]\n}\n"
         );
         assert_eq!(Baseline::parse(&text).expect("it was just written"), two);
         let none = Baseline::default();
