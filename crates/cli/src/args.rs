@@ -98,6 +98,9 @@ pub(crate) struct CheckArguments {
     /// Also judge elements of arrays, of which the analysis does not know the index
     #[arg(long)]
     pub(crate) arrays: bool,
+    /// Report every use of a stale value, not only those that other threads may notice
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Leave out findings that are less sure than this, from 0 to 1 [default: 0, or 0.25 for programs so
     /// large that their objects are told apart only roughly]
     #[arg(long, value_name = "X", value_parser = probability)]
@@ -121,6 +124,7 @@ impl CheckArguments {
             rules: Vec::new(),
             fail_on: FailOn::Never,
             arrays: false,
+            strict: false,
             min_confidence: None,
             format: ReportFormat::Text,
             source: SourceArguments::default(),

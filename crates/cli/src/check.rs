@@ -44,8 +44,9 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let execution = execute(&mut session, &mut phases)?;
     phases.enter("detectors");
     let rules = arguments.rules.clone();
-    let options = detect_static::Options { arrays: arguments.arrays, rules };
-    let checked = detect_static::check(&mut session.program, &execution, &options);
+    let options =
+        detect_static::Options { arrays: arguments.arrays, strict: arguments.strict, rules };
+    let checked = detect_static::check(&mut session.program, &models, &execution, &options);
     phases.finish();
 
     let mut stats = stats(classes.len(), &execution, &checked);

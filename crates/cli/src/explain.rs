@@ -137,7 +137,7 @@ fn explain_member(arguments: &ExplainArguments, output: &mut Output) -> anyhow::
     // Elements of arrays are asked for by the field that holds the array.
     let options = detect_static::Options { arrays: true, ..detect_static::Options::default() };
     let program = &mut session.program;
-    let checked = detect_static::check(program, &execution, &options);
+    let checked = detect_static::check(program, &models, &execution, &options);
     let explained = match is_method {
         true => detect_static::explain_method(program, &execution, &checked, &class, &name),
         false => detect_static::explain_field(program, &execution, &checked, &class, &name)

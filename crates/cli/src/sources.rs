@@ -49,8 +49,7 @@ pub(crate) fn find(
     if let Some(missing) = given.iter().find(|path| !path.exists()) {
         bail!("there is no {} to look for source in", missing.display());
     }
-    let wanted = wanted(findings).map(|(key, _)| key).collect();
-    let mut search = Search { wanted, found: Sources::default(), output };
+    let mut search = Search { wanted: wanted(findings), found: Sources::default(), output };
     for path in given {
         match path.is_dir() {
             true => search.below(path),
@@ -226,6 +225,13 @@ mod tests {
         )
     }
 
+    fn output() -> Output {
+        let color = ColorChoice::Never;
+        let common =
+            CommonArguments { output: None, color, quiet: true, verbose: false, config: None };
+        Output::open(&common).expect("standard output is there")
+    }
+
     /// The path of the source that was found below the folder in which `files` are.
     fn found(files: &[(&str, &str)], given: &[&str], inputs: &[&str]) -> Option<String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -236,13 +242,9 @@ mod tests {
             std::fs::write(file, text).expect("a file");
         }
         let paths = |paths: &[&str]| paths.iter().map(at).collect::<Vec<_>>();
-        let color = ColorChoice::Never;
-        let common =
-            CommonArguments { output: None, color, quiet: true, verbose: false, config: None };
-        let output = Output::open(&common).expect("standard output is there");
         let findings = [finding("a.b.C$1", "C.java")];
         let sources =
-            find(&findings, &paths(given), &paths(inputs), &output).expect("all is there");
+            find(&findings, &paths(given), &paths(inputs), &output()).expect("all is there");
         let (_, file) = sources.iter().next()?;
         let below = file.path.strip_prefix(&format!("{}/", folder.path().display()));
         below.map(str::to_owned)
@@ -282,11 +284,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_an_error() {
-        let color = ColorChoice::Never;
-        let common =
-            CommonArguments { output: None, color, quiet: true, verbose: false, config: None };
-        let output = Output::open(&common).expect("standard output is there");
-        let error = find(&[], &["no/such".into()], &[], &output).expect_err("it is not there");
+        let error = find(&[], &["no/such".into()], &[], &output()).expect_err("it is not there");
         assert_eq!(error.to_string(), "there is no no/such to look for source in");
     }
 }

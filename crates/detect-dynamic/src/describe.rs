@@ -3,7 +3,7 @@
 use unsnarl_entity::EntityId;
 use unsnarl_findings::{Frame, Lock, MethodReference, Variable};
 use unsnarl_trace::{
-    self as trace, FieldId, LockId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
+    self as trace, FieldId, LockId, MethodId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
 };
 
 /// What a race is about: races on the same field of different objects, or on different elements of
@@ -47,14 +47,19 @@ pub(crate) fn frame(site: SiteId, tables: &Tables) -> Frame {
         Sites::Numbered => return Frame::Location(site.index() as u64),
         Sites::Known(sites) => sites[site],
     };
-    let method = tables.methods[site.method];
+    let file = tables.methods[site.method].file.map(|name| tables.text(name).into_owned());
+    Frame::Code { method: method(site.method, tables), file, line: site.line }
+}
+
+/// A method, as findings have it.
+pub(crate) fn method(method: MethodId, tables: &Tables) -> MethodReference {
+    let method = tables.methods[method];
     let text = |name: Option<NameId>| name.map(|name| tables.text(name).into_owned());
-    let reference = MethodReference::new(
+    MethodReference::new(
         text(method.class).unwrap_or_default(),
         tables.text(method.name),
         text(method.descriptor).unwrap_or_default(),
-    );
-    Frame::Code { method: reference, file: text(method.file), line: site.line }
+    )
 }
 
 /// The frames of a place and of those that it was called from. Callers that the trace does not know are left out.

@@ -5,7 +5,7 @@ use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
 
 use crate::describe::{self, RaceSubject};
 use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
-use crate::{multilockset, object_race, sync_preserving, sync_preserving_deadlock};
+use crate::{multilockset, object_race, stale_value, sync_preserving, sync_preserving_deadlock};
 use crate::{two_lockset, wcp};
 
 /// A detector that looks at one trace.
@@ -104,7 +104,7 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 12] = [
+pub static DETECTORS: [DetectorEntry; 13] = [
     happens_before::ENTRY,
     lock_order::ENTRY,
     deadlock::ENTRY,
@@ -117,6 +117,7 @@ pub static DETECTORS: [DetectorEntry; 12] = [
     sync_preserving::ENTRY,
     sync_preserving_deadlock::ENTRY,
     wcp::ENTRY,
+    stale_value::ENTRY,
 ];
 
 impl std::fmt::Debug for DetectorEntry {

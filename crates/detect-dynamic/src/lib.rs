@@ -23,6 +23,7 @@ mod predicted;
 mod prediction;
 mod protections;
 mod races;
+mod stale_value;
 mod sync_preserving;
 mod sync_preserving_deadlock;
 mod two_lockset;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Heuristic, Reason};
 use unsnarl_models::LockMode;
-use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
+use unsnarl_program::heap::{InstanceId, ObjectId, OriginId, OriginKind};
 use unsnarl_symbolic::{AccessKind, Event, EventId, Execution, Guard, PathStep};
 
 use crate::code;
@@ -239,14 +239,23 @@ pub(crate) fn coarse_heap(
     object: ObjectId,
     accesses: [&Event; 2],
 ) -> Option<Reason> {
+    coarse(execution, object, &accesses.map(|event| event.instance))
+}
+
+/// Whether an object or one of the methods that have to do with it is told apart only roughly.
+pub(crate) fn coarse(
+    execution: &Execution<'_>,
+    object: ObjectId,
+    instances: &[InstanceId],
+) -> Option<Reason> {
     let heap = &execution.heap;
-    let is_mixed = |event: &Event| {
-        let origin = heap.instances[event.instance].origin;
+    let is_mixed = |instance: &InstanceId| {
+        let origin = heap.instances[*instance].origin;
         heap.origins[origin].kind == OriginKind::Mixed
     };
     let made = &heap.objects[object];
     let is_object_mixed = !heap.widened.is_empty() && made.origin.is_none() && made.made.is_some();
-    (is_object_mixed || accesses.into_iter().any(is_mixed)).then(|| COARSE_HEAP.holds())
+    (is_object_mixed || instances.iter().any(is_mixed)).then(|| COARSE_HEAP.holds())
 }
 
 /// Why the accesses are not ordered.

@@ -8,3 +8,4 @@ pub mod json;
 pub mod sarif;
 pub mod source;
 pub mod text;
+mod words;

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use unsnarl_findings::{Access, Finding, Frame, Report, Rule, Severity};
 
 use crate::source::Sources;
+use crate::words::describe;
 
 /// Where the schema of this version is.
 pub const SCHEMA: &str =
@@ -196,13 +197,6 @@ fn escaped(byte: u8) -> String {
         b'/' | b'.' | b'-' | b'_' | b'~' | b'$' | b'!' => char::from(byte).to_string(),
         other => format!("%{other:02X}"),
     }
-}
-
-fn describe(access: &Access) -> String {
-    let thread = access.thread.as_deref().unwrap_or("any thread");
-    let locks: Vec<String> = access.locks.iter().map(ToString::to_string).collect();
-    let locks = if locks.is_empty() { "no lock".to_owned() } else { locks.join(", ") };
-    format!("{} by {thread}, holding {locks}", access.kind)
 }
 
 fn text(text: &str) -> Value {

@@ -8,12 +8,13 @@
 //! What is marked in a line is found by its name, not by parsing: in `next = head.next` it is the first of
 //! the two. Where no name is found the whole line is marked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use unsnarl_findings::{Access, AccessKind, Finding, Frame};
 
-/// Which source file: the package of its classes, and its name.
+/// Which source file: the package of its classes, and its name. Neither leads out of a folder of sources, whatever the
+/// class file says.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SourceKey {
     /// `com.acme`; empty for the unnamed package.
@@ -28,7 +29,12 @@ impl SourceKey {
     pub fn of(frame: &Frame) -> Option<(Self, u32)> {
         let Frame::Code { method, file: Some(file), line: Some(line) } = frame else { return None };
         let package = method.class.rsplit_once('.').map_or("", |(package, _)| package);
-        Some((Self { package: package.to_owned(), file: file.clone() }, *line))
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '\\', ':', '\0']);
+        let is_inside = is_name(file)
+            && file != ".."
+            && (package.is_empty() || package.split('.').all(is_name));
+        let key = Self { package: package.to_owned(), file: file.clone() };
+        is_inside.then_some((key, *line))
     }
 
     /// `com/acme/Account.java`: where a file is below a folder of sources.
@@ -109,10 +115,12 @@ impl Sources {
     }
 }
 
-/// The lines of a report for which source is wanted: where accesses happen, and the frames that lead there.
-pub fn wanted<'a>(findings: &'a [Finding]) -> impl Iterator<Item = (SourceKey, u32)> + 'a {
+/// The files of which source is wanted: where accesses happen, and the frames that lead there.
+#[must_use]
+pub fn wanted(findings: &[Finding]) -> BTreeSet<SourceKey> {
     let accesses = findings.iter().flat_map(|finding| &finding.accesses);
-    accesses.flat_map(|access| &access.stack).filter_map(SourceKey::of)
+    let frames = accesses.flat_map(|access| &access.stack);
+    frames.filter_map(SourceKey::of).map(|(key, _)| key).collect()
 }
 
 /// Which characters of a line are the access.
@@ -218,5 +226,25 @@ mod tests {
         assert_eq!(sources.place(&frame("B")), Some(("B.java".to_owned(), 2)));
         assert!(sources.of(&frame("B")).is_none());
         assert_eq!(sources.place(&Frame::Location(3)), None);
+    }
+
+    #[test]
+    fn no_name_leads_out_of_a_folder() {
+        let key = |class: &str, file: &str| {
+            let method = MethodReference::new(class, "m", "()V");
+            SourceKey::of(&Frame::Code { method, file: Some(file.to_owned()), line: Some(1) })
+        };
+        assert!(key("a.B", "B.java").is_some());
+        for (class, file) in [
+            ("a.B", "../../secret"),
+            ("a.B", "/etc/secret"),
+            ("a.B", "C:\\secret"),
+            ("a.B", ".."),
+            ("a.B", ""),
+            (".etc.B", "secret"),
+            ("a/../b.B", "secret"),
+        ] {
+            assert_eq!(key(class, file), None, "{class} {file}");
+        }
     }
 }

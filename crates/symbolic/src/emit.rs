@@ -1,7 +1,8 @@
-//! Access events: what every statement of every context reads and writes, with what is known then.
+//! Access events: what every statement of every context reads and writes, with what is known then. What it does
+//! with locks is told along with it (`locking`).
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -13,9 +14,10 @@ use unsnarl_program::heap::{InstanceId, OriginId};
 use crate::access::{Access, accesses};
 use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
 use crate::execute::{Executor, Frame};
+use crate::locking::{LockEvent, LockEventId, Locking};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{ChannelId, Joined, State};
+use crate::state::{ChannelId, Joined, Lock, State};
 
 entity_id! {
     /// What is known at an access about the order with other threads.
@@ -40,6 +42,7 @@ pub(crate) struct Events {
     pub(crate) events: PrimaryMap<EventId, Event>,
     pub(crate) times: UniqueMap<TimeId, Time>,
     pub(crate) time_of: Vec<TimeId>,
+    pub(crate) lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// How each thread first comes to a context.
     pub(crate) ways: SecondaryMap<OriginId, Ways>,
 }
@@ -47,9 +50,16 @@ pub(crate) struct Events {
 /// For the contexts that a thread comes to: the first call that leads there.
 pub(crate) type Ways = SecondaryMap<ContextId, Option<(ContextId, StatementId)>>;
 
+/// What the statements of a block do that other threads may notice.
+#[derive(Default)]
+pub(crate) struct Emitted {
+    accesses: Vec<(Key, Event)>,
+    locking: Vec<Locking>,
+}
+
 /// Events that are the same for every question that is asked.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+struct Key {
     instance: InstanceId,
     statement: StatementId,
     kind: AccessKind,
@@ -61,28 +71,38 @@ pub(crate) struct Key {
 }
 
 entity_id! {
-    /// An access, whichever of the threads that come to its context makes it.
+    /// An event, whichever of the threads that come to its context it is of.
     struct SeenId("seen");
 }
 
-/// The accesses of contexts, before they are told by thread.
-#[derive(Default)]
-struct Seen {
-    keys: UniqueMap<SeenId, Key>,
+/// The events of contexts, before they are told by thread. Those with the same key are one.
+struct Seen<K, E> {
+    keys: UniqueMap<SeenId, K>,
     /// By number.
-    all: Vec<Event>,
+    all: Vec<E>,
     of_context: SecondaryMap<ContextId, Vec<SeenId>>,
     /// By how many threads each was told already.
     threads: SecondaryMap<SeenId, usize>,
+    /// What was told by the thread that is being told.
+    told: EntitySet<SeenId>,
 }
 
-/// In code that is not told apart by thread, an access is told for so many threads. Further ones would say
+/// In code that is not told apart by thread, an event is told for so many threads. Further ones would say
 /// the same of the same objects.
 const MOST_THREADS: usize = 8;
 
-impl Seen {
-    fn add(&mut self, key: Key, event: Event) {
-        let context = event.context;
+impl<K: Eq + Hash, E> Seen<K, E> {
+    fn new() -> Self {
+        Self {
+            keys: UniqueMap::new(),
+            all: Vec::new(),
+            of_context: SecondaryMap::new(),
+            threads: SecondaryMap::new(),
+            told: EntitySet::new(),
+        }
+    }
+
+    fn add(&mut self, context: ContextId, (key, event): (K, E)) {
         let id = self.keys.intern(key);
         if id.index() == self.all.len() {
             self.all.push(event);
@@ -90,34 +110,35 @@ impl Seen {
         self.of_context[context].push(id);
     }
 
-    /// Tells the events of a thread, in the order in which its contexts are come to.
-    fn tell(
-        &mut self,
-        thread: OriginId,
-        roots: Vec<ContextId>,
-        entered: &SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>,
-        events: &mut Events,
-    ) {
-        let mut told: EntitySet<SeenId> = EntitySet::new();
-        let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
-        let mut open = VecDeque::from(roots);
-        while let Some(context) = open.pop_front() {
-            for &id in &self.of_context[context] {
-                if told.insert(id) && self.threads[id] < MOST_THREADS {
-                    self.threads[id] += 1;
-                    let event = self.all[id.index()].clone();
-                    events.events.push(Event { thread, context, ..event });
-                    events.time_of.push(self.keys[id].time);
-                }
-            }
-            for &(callee, statement) in &entered[context] {
-                if reached.insert(callee) {
-                    events.ways[thread][callee] = Some((context, statement));
-                    open.push_back(callee);
-                }
+    /// Tells what is new for a thread in a context.
+    fn tell(&mut self, context: ContextId, mut tell: impl FnMut(&K, &E)) {
+        for &id in &self.of_context[context] {
+            if self.told.insert(id) && self.threads[id] < MOST_THREADS {
+                self.threads[id] += 1;
+                tell(&self.keys[id], &self.all[id.index()]);
             }
         }
     }
+}
+
+/// The contexts that each context calls.
+type Entered = SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>;
+
+/// The contexts that a thread comes to, in the order in which it does.
+fn contexts_of(roots: Vec<ContextId>, entered: &Entered, ways: &mut Ways) -> Vec<ContextId> {
+    let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
+    let mut contexts = roots;
+    let mut next = 0;
+    while let Some(&context) = contexts.get(next) {
+        next += 1;
+        for &(callee, statement) in &entered[context] {
+            if reached.insert(callee) {
+                ways[callee] = Some((context, statement));
+                contexts.push(callee);
+            }
+        }
+    }
+    contexts
 }
 
 impl Executor<'_, '_> {
@@ -131,24 +152,26 @@ impl Executor<'_, '_> {
             self.memories.clear();
         }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
-        let mut entered: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
-            SecondaryMap::new();
-        let mut seen = Seen::default();
+        let mut entered = Entered::new();
+        let mut seen: Seen<Key, Event> = Seen::new();
+        let mut locking: Seen<Locking, ()> = Seen::new();
         let roots = self.roots();
         let mut open: Vec<ContextId> = roots.iter().map(|&(_, context)| context).collect();
         open.retain(|&context| reached.insert(context));
         while let Some(context) = open.pop() {
             let Some(frame) = self.frame(context) else { continue };
             let memory = std::mem::take(&mut self.memories[context]);
+            if let Some(entry) = self.emit_monitor(&frame) {
+                locking.add(context, (entry, ()));
+            }
             let blocks = frame.facts.body.blocks.keys();
             for (block, before) in blocks.zip(self.flow(&frame, &memory).before) {
                 let Some(before) = before else { continue };
-                let mut accesses = Vec::new();
+                let mut emitted = Emitted::default();
                 self.entered.clear();
-                self.go_through(&frame, block, before, Some(&mut accesses));
-                for (key, event) in accesses {
-                    seen.add(key, event);
-                }
+                self.go_through(&frame, block, before, Some(&mut emitted));
+                emitted.accesses.into_iter().for_each(|access| seen.add(context, access));
+                emitted.locking.into_iter().for_each(|event| locking.add(context, (event, ())));
                 for (callee, statement) in std::mem::take(&mut self.entered) {
                     if self.was_processed(callee) {
                         entered[context].push((callee, statement));
@@ -164,25 +187,37 @@ impl Executor<'_, '_> {
         threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
         for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
-            seen.tell(thread, own.collect(), &entered, &mut events);
+            let contexts = contexts_of(own.collect(), &entered, &mut events.ways[thread]);
+            seen.told.clear();
+            locking.told.clear();
+            for context in contexts {
+                seen.tell(context, |key, event| {
+                    events.events.push(Event { thread, context, ..event.clone() });
+                    events.time_of.push(key.time);
+                });
+                locking.tell(context, |event, ()| {
+                    events.lock_events.push(event.by(thread, context));
+                });
+            }
         }
         events.times = std::mem::take(&mut self.times);
         events
     }
 
-    /// Adds the accesses of a statement that other threads may notice.
+    /// Adds what a statement does that other threads may notice.
     pub(crate) fn emit(
         &mut self,
         frame: &Frame,
         id: StatementId,
         state: &State,
-        seen: &mut Vec<(Key, Event)>,
+        emitted: &mut Emitted,
     ) {
+        self.emit_locking(frame, id, state, &mut emitted.locking);
         for access in accesses(self.program, self.heap, &frame.facts, frame.instance, id) {
             let is_visible = access.is_static()
                 || access.objects.iter().any(|&object| self.sharing.is_shared(object));
             if is_visible {
-                seen.push(self.emit_access(frame, id, access, state));
+                emitted.accesses.push(self.emit_access(frame, id, access, state));
             }
         }
     }
@@ -197,25 +232,9 @@ impl Executor<'_, '_> {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
-        let guards = self.guards(paths.as_ref(), state);
+        let guards = self.guards(paths.as_ref(), state.locks.iter());
         let is_fresh = strict.is_some_and(|path| state.is_fresh(path));
-        let is_base = |path: &Path| strict == Some(path);
-        let time = self.times.intern(Time {
-            started: state.started.clone(),
-            joined: state.joined.clone(),
-            joined_base: state
-                .joined_paths
-                .iter()
-                .filter(|(path, _)| is_base(path))
-                .map(|&(_, thread)| thread)
-                .collect(),
-            sent: state.sent.clone(),
-            received: state
-                .received
-                .iter()
-                .map(|(channel, path)| (*channel, path.as_ref().is_some_and(is_base)))
-                .collect(),
-        });
+        let time = self.time(strict, state);
         let Access { kind, base, objects, accessed, is_atomic, written } = access;
         let objects = match (objects, base) {
             (Cow::Borrowed(_), Some(base)) => self.points_to(frame, base),
@@ -250,9 +269,35 @@ impl Executor<'_, '_> {
         (key, event)
     }
 
-    fn guards(&self, base: Option<&(Path, Path)>, state: &State) -> Arc<[Guard]> {
+    /// What is known about the order with other threads; `base` is the accessed object.
+    pub(crate) fn time(&mut self, base: Option<&Path>, state: &State) -> TimeId {
+        let is_base = |path: &Path| base == Some(path);
+        self.times.intern(Time {
+            started: state.started.clone(),
+            joined: state.joined.clone(),
+            joined_base: state
+                .joined_paths
+                .iter()
+                .filter(|(path, _)| is_base(path))
+                .map(|&(_, thread)| thread)
+                .collect(),
+            sent: state.sent.clone(),
+            received: state
+                .received
+                .iter()
+                .map(|(channel, path)| (*channel, path.as_ref().is_some_and(is_base)))
+                .collect(),
+        })
+    }
+
+    /// Locks that are held, as seen from an object with this strict and loose path.
+    pub(crate) fn guards<'l>(
+        &self,
+        base: Option<&(Path, Path)>,
+        locks: impl Iterator<Item = &'l Lock>,
+    ) -> Arc<[Guard]> {
         let mut guards: Vec<Guard> = Vec::new();
-        for lock in &state.locks {
+        for lock in locks {
             let relation = base.and_then(|(strict, loose)| {
                 let lock = lock.path.as_ref()?;
                 relation(strict, lock).or_else(|| relation(loose, lock))

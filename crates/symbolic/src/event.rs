@@ -82,6 +82,14 @@ pub struct Guard {
     pub relation: Option<Relation>,
 }
 
+impl Guard {
+    /// Whether it is the very object that is accessed.
+    pub fn is_the_base(&self) -> bool {
+        let is_empty = |it: &Relation| it.to_base.is_empty() && it.to_lock.is_empty();
+        self.relation.as_ref().is_some_and(is_empty)
+    }
+}
+
 /// How a lock and the accessed object are reached from one and the same object. Both paths empty: the
 /// lock is the accessed object. Only `to_base` empty: the lock hangs on the accessed object by final
 /// fields. Only `to_lock` empty: the lock is the host of the accessed object.

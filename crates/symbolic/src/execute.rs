@@ -28,9 +28,11 @@ use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
+use crate::initializers::Initializers;
 use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
+use crate::scopes::Scopes;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
@@ -69,6 +71,7 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
 }
 
 /// The machine.
@@ -83,6 +86,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
     /// What may happen while methods run.
     pub(crate) within: &'e Within,
     pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
@@ -127,6 +131,8 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) seen_receivers: EntitySet<OriginId>,
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
+    /// Where scopes of locks end.
+    pub(crate) scopes: Scopes,
 }
 
 /// A method in a heap context, entered in a state.
@@ -196,6 +202,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             channels,
         } = facts;
@@ -209,6 +216,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             sets: UniqueMap::new(),
             heap_sets: SecondaryMap::new(),
@@ -236,6 +244,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
+            scopes: Scopes::default(),
         }
     }
 

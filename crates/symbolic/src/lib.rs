@@ -13,11 +13,14 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod initializers;
+mod locking;
 mod memory;
 mod method;
 mod order;
 mod oug;
 mod path;
+mod scopes;
 mod sharing;
 mod signals;
 mod state;
@@ -33,7 +36,9 @@ pub use event::{
     Sharing,
 };
 
+pub use locking::{Action, LockEvent, LockEventId};
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
+pub use scopes::HeldLock;
 
 use std::sync::Arc;
 
@@ -51,8 +56,10 @@ use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use gather::Gathered;
 use hosts::Hosts;
+use initializers::Initializers;
 use method::Methods;
-use sharing::SharingFacts;
+use scopes::Scopes;
+use sharing::{SharingFacts, Watched};
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
@@ -66,6 +73,8 @@ pub struct Execution<'m> {
     pub heap: Heap<'m>,
     /// The accesses to objects that may be shared, and to static fields.
     pub events: PrimaryMap<EventId, Event>,
+    /// What threads do with locks that they share, and what they wait for.
+    pub lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// What was made coarser and what could not be followed, as sentences for the user.
     pub notes: Vec<String>,
     methods: Methods,
@@ -83,6 +92,8 @@ pub struct Execution<'m> {
     /// Objects that belong to one instance of the thread.
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
+    initializers: Initializers,
+    scopes: Scopes,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
 }
@@ -108,9 +119,11 @@ impl<'m> Execution<'m> {
         progress("threads");
         let methods = Methods::new(program, &heap);
         let class_locks = class_locks(program, &mut heap, &methods);
-        let threads = Threads::new(program, &heap, &methods);
+        let threads = Threads::new(program, &heap, &methods, &class_locks);
         progress("sharing");
-        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads);
+        let initializers = Initializers::new(program, &heap, &methods);
+        let watched = Watched { class_locks: &class_locks, initializers: &initializers };
+        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, watched);
         let hosts = Hosts::new(program, &heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
@@ -129,6 +142,7 @@ impl<'m> Execution<'m> {
             channels,
             views: &views,
             class_locks: &class_locks,
+            initializers: &initializers,
         };
         let mut executor = Executor::new(program, facts);
         executor.run();
@@ -154,6 +168,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
+        let scopes = std::mem::take(&mut executor.scopes);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -161,6 +176,7 @@ impl<'m> Execution<'m> {
             events: events.events,
             times: events.times,
             time_of: events.time_of,
+            lock_events: events.lock_events,
             heap,
             notes,
             methods,
@@ -173,6 +189,8 @@ impl<'m> Execution<'m> {
             at_start,
             confined,
             contexts,
+            initializers,
+            scopes,
             ways: events.ways,
         }
     }
@@ -209,7 +227,17 @@ impl<'m> Execution<'m> {
         first: EventId,
         second: EventId,
     ) -> Option<CommonGuard> {
-        self.find_common_guard(object, first, second)
+        self.find_common_guards(object, first, second).map(|(_, guard)| guard).next()
+    }
+
+    /// Which of the guards of the first access keep the second apart.
+    pub fn common_guards(
+        &self,
+        object: Option<ObjectId>,
+        first: EventId,
+        second: EventId,
+    ) -> impl Iterator<Item = usize> {
+        self.find_common_guards(object, first, second).map(|(place, _)| place)
     }
 
     /// A barrier at which two threads wait for each other; they may be two of one abstract thread.
@@ -222,18 +250,30 @@ impl<'m> Execution<'m> {
         collect(self.events.values().map(|event| &event.objects))
     }
 
-    /// All objects that are locks at an access.
+    /// All objects that are locks at an access, or of a lock event.
     pub fn held_objects(&self) -> EntitySet<ObjectId> {
         let guards = self.events.values().flat_map(|event| event.guards.iter());
-        collect(guards.map(|guard| &guard.objects))
+        let held = self.lock_events.values().flat_map(|event| event.held.iter());
+        let used = self.lock_events.values().map(|event| &event.objects);
+        collect(guards.chain(held).map(|guard| &guard.objects).chain(used))
     }
 
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
-        let ways = &self.ways[event.thread];
+        self.way(event.thread, event.context, event.statement)
+    }
+
+    /// The calls that lead from the root of a thread to a statement in a context, the statement itself first.
+    fn way(
+        &self,
+        thread: OriginId,
+        context: ContextId,
+        statement: StatementId,
+    ) -> Vec<(MethodId, StatementId)> {
+        let ways = &self.ways[thread];
         let mut frames = Vec::new();
-        let mut next = Some((event.context, event.statement));
+        let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
             next = ways[context];

@@ -288,7 +288,7 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn monitor(&mut self, frame: &Frame) -> Option<(Path, ObjectsId)> {
+    pub(crate) fn monitor(&mut self, frame: &Frame) -> Option<(Path, ObjectsId)> {
         if !frame.facts.is_synchronized {
             return None;
         }

@@ -18,7 +18,7 @@ function details(it) {
   if (others.length) {
     const left = different.length - 2 - others.length;
     body.append(make("details", { class: "more" },
-      make("summary", {}, `${counted(different.length - 2, "further access").replace("accesss", "accesses")}`),
+      make("summary", {}, `Further accesses: ${different.length - 2}`),
       make("div", { class: "pair" }, ...others.map((access, position) => accessBox(access, position + 3))),
       left ? make("p", {}, `… and ${left} more, which the JSON form has`) : null));
   }

@@ -104,8 +104,8 @@ function timePicture(finding, accesses) {
   const left = 150;
   const held = Math.min(3, Math.max(0, ...accesses.map((access) => access.locks.length)));
   const lane = 92 + held * 22;
-  const [width, height] = [left + accesses.length * column + 20, threads.length * lane + 34];
-  const laneY = (thread) => threads.indexOf(thread) * lane + lane / 2 + 14;
+  const [width, height] = [left + accesses.length * column + 20, threads.length * lane + 18];
+  const laneY = (thread) => threads.indexOf(thread) * lane + lane / 2;
   const parts = [];
   for (const thread of threads) {
     const y = laneY(thread);

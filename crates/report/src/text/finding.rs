@@ -5,21 +5,16 @@ use std::io;
 
 use unsnarl_findings::{Access, Effect, Finding, Frame, Reason, Subject, SuppressionKind};
 
-use super::layout::{Margin, WIDTH, blank, cut, joined, styled, visible, wrapped};
+use super::layout::{Margin, WIDTH, blank, cut, styled, visible, wrapped};
 use super::{Detail, View};
 use crate::source::marked;
+use crate::words::{MOST, describe, joined};
 
 /// A longer stack is cut in its middle: where it ends and where its thread begins say most.
 const MOST_FRAMES: usize = 12;
 
 /// How many frames next to the root of the thread stay when a stack is cut.
 const OUTER_FRAMES: usize = 3;
-
-/// More accesses and locks than this are counted, not shown: a cycle may have a thousand.
-const MOST_ACCESSES: usize = 6;
-
-/// More reasons than this are counted, not shown.
-const MOST_REASONS: usize = 6;
 
 /// How many lines of source are shown before and behind that of an access.
 const AROUND: u32 = 1;
@@ -75,7 +70,7 @@ impl Writer<'_, '_> {
         writeln!(self.out, "{arrow} {subject} (confidence {})", finding.confidence())?;
         writeln!(self.out, "{}", self.bar)?;
         let accesses = different_accesses(finding);
-        let shown = self.most(MOST_ACCESSES, accesses.len());
+        let shown = self.most_of(accesses.len());
         for (position, access) in accesses[..shown].iter().enumerate() {
             self.write_access(position, access)?;
         }
@@ -101,10 +96,10 @@ impl Writer<'_, '_> {
     }
 
     /// How many of `all` are shown.
-    fn most(&self, normally: usize, all: usize) -> usize {
+    fn most_of(&self, all: usize) -> usize {
         match self.view.detail {
             Detail::Verbose => all,
-            Detail::Normal | Detail::Quiet => normally.min(all),
+            Detail::Normal | Detail::Quiet => MOST.min(all),
         }
     }
 
@@ -181,7 +176,7 @@ impl Writer<'_, '_> {
         let width = reasons.iter().map(|reason| signs(reason).len()).max().unwrap_or(0);
         let label = format!("{} why: ", styled(self.view.styles.frame, "   ="));
         let indent = "   = why: ".len();
-        let shown = self.most(MOST_REASONS, reasons.len());
+        let shown = self.most_of(reasons.len());
         for (position, reason) in reasons[..shown].iter().enumerate() {
             let label = if position == 0 { label.clone() } else { " ".repeat(indent) };
             let signs =
@@ -215,28 +210,11 @@ fn different_accesses(finding: &Finding) -> Vec<&Access> {
 /// The subject, of a long cycle only its beginning.
 fn shown_subject(subject: &Subject, detail: Detail) -> String {
     let locks = subject.as_locks();
-    if detail == Detail::Verbose || locks.len() <= MOST_ACCESSES {
+    if detail == Detail::Verbose || locks.len() <= MOST {
         return subject.to_string();
     }
-    let first: Vec<String> = locks[..MOST_ACCESSES].iter().map(ToString::to_string).collect();
-    format!("{} -> … {} more", first.join(" -> "), locks.len() - MOST_ACCESSES)
-}
-
-/// `write by thread Update, holding bank.Account (this)`.
-fn describe(access: &Access) -> String {
-    let thread = match &access.thread {
-        // `pool task at Server.java:12` says itself what it is.
-        Some(name) if name.contains(' ') => name.clone(),
-        Some(name) => format!("thread {name}"),
-        None => "any thread".to_owned(),
-    };
-    let shown = access.locks.len().min(MOST_ACCESSES);
-    let locks = match access.locks.len() - shown {
-        0 if shown == 0 => "no lock".to_owned(),
-        0 => joined(&access.locks),
-        more => format!("{} and {more} more", joined(&access.locks[..shown])),
-    };
-    format!("{} by {thread}, holding {locks}", access.kind)
+    let first: Vec<String> = locks[..MOST].iter().map(ToString::to_string).collect();
+    format!("{} -> … {} more", first.join(" -> "), locks.len() - MOST)
 }
 
 fn more(count: usize) -> String {

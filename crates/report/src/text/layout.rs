@@ -71,11 +71,6 @@ pub(super) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-pub(super) fn joined<T: Display>(items: impl IntoIterator<Item = T>) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(", ")
-}
-
 /// `1 finding`, `2 findings`.
 pub(super) fn counted(count: usize, word: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };

@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+mod same;
 mod sample;
 mod sarif;
 mod text;

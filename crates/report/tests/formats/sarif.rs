@@ -3,7 +3,7 @@
 use serde_json::Value;
 use unsnarl_findings::{Report, Rule};
 use unsnarl_report::sarif;
-use unsnarl_report::source::Sources;
+use unsnarl_report::source::{SourceFile, Sources};
 
 use crate::sample;
 
@@ -76,10 +76,20 @@ fn a_result_has_what_code_scanning_needs() {
 
 #[test]
 fn paths_become_addresses() {
-    let mut report = written(&sample::hostile(), Sources::NONE);
-    let location = report["runs"][0]["results"][0]["locations"][0].take();
-    let uri = location["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a path");
-    assert!(uri.starts_with("%3C/script%3E"), "{uri}");
+    let uri = |folder: &str| {
+        let mut sources = Sources::default();
+        for (key, _) in sample::sources().iter() {
+            let file = SourceFile::new(format!("{folder}/{}", key.file), &"\n".repeat(20));
+            sources.insert(key.clone(), file);
+        }
+        let mut report = written(&sample::full(), &sources);
+        let location = report["runs"][0]["results"][0]["locations"][0].take();
+        location["physicalLocation"]["artifactLocation"].clone()
+    };
+    let below =
+        serde_json::json!({ "uri": "a%20%3C%C3%BC%3E/Account.java", "uriBaseId": "%SRCROOT%" });
+    assert_eq!(uri("a <ü>"), below);
+    assert_eq!(uri("/x"), serde_json::json!({ "uri": "file:///x/Account.java" }));
 }
 
 #[test]
