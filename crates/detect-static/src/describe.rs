@@ -160,7 +160,8 @@ impl<'d, 'm> Describe<'d, 'm> {
         self.frames_of(&self.execution.stack(event))
     }
 
-    fn frames_of(&self, stack: &[(MethodId, StatementId)]) -> Vec<Frame> {
+    /// A stack as findings show it.
+    pub(crate) fn frames_of(&self, stack: &[(MethodId, StatementId)]) -> Vec<Frame> {
         let mut frames = Vec::with_capacity(stack.len());
         for (position, &(method, statement)) in stack.iter().enumerate() {
             let class = self.program.methods()[method].class;

@@ -19,6 +19,7 @@ mod lock_order_cycle;
 mod lock_text;
 mod lock_use;
 mod lost_notify;
+mod non_atomic_method;
 mod reasons;
 mod reassigned_lock;
 mod self_deadlock;
@@ -108,6 +109,11 @@ pub static DETECTORS: &[Detector] = &[
     Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
     Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
     Detector { rule: Rule::StaleValue, name: stale_value::NAME, run: stale_value::run },
+    Detector {
+        rule: Rule::NonAtomicMethod,
+        name: non_atomic_method::NAME,
+        run: non_atomic_method::run,
+    },
 ];
 
 /// The rules about how locks are used, which look at all code of the input.

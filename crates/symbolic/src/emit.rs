@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
+use unsnarl_models::LockMode;
 use unsnarl_program::FieldId;
 use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
 
 use crate::access::{Access, accesses};
-use crate::event::{AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation};
+use crate::deeds::{Deed, DeedKind, Deeds, Scope, ScopesId};
+use crate::event::{
+    AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation, SeenId,
+};
 use crate::execute::{Executor, Frame};
 use crate::locking::{LockEvent, LockEventId, Locking};
 use crate::method::MethodFacts;
@@ -45,6 +49,7 @@ pub(crate) struct Events {
     pub(crate) lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// How each thread first comes to a context.
     pub(crate) ways: SecondaryMap<OriginId, Ways>,
+    pub(crate) deeds: Deeds,
 }
 
 /// For the contexts that a thread comes to: the first call that leads there.
@@ -53,8 +58,15 @@ pub(crate) type Ways = SecondaryMap<ContextId, Option<(ContextId, StatementId)>>
 /// What the statements of a block do that other threads may notice.
 #[derive(Default)]
 pub(crate) struct Emitted {
-    accesses: Vec<(Key, Event)>,
+    accesses: Vec<Noticed>,
     locking: Vec<Locking>,
+}
+
+/// An access on the way through a block.
+struct Noticed {
+    key: Key,
+    event: Event,
+    scopes: ScopesId,
 }
 
 /// Events that are the same for every question that is asked.
@@ -68,11 +80,6 @@ struct Key {
     guards: Arc<[Guard]>,
     is_fresh: bool,
     time: TimeId,
-}
-
-entity_id! {
-    /// An event, whichever of the threads that come to its context it is of.
-    struct SeenId("seen");
 }
 
 /// The events of contexts, before they are told by thread. Those with the same key are one.
@@ -102,38 +109,42 @@ impl<K: Eq + Hash, E> Seen<K, E> {
         }
     }
 
-    fn add(&mut self, context: ContextId, (key, event): (K, E)) {
+    fn add(&mut self, context: ContextId, (key, event): (K, E)) -> SeenId {
         let id = self.keys.intern(key);
         if id.index() == self.all.len() {
             self.all.push(event);
         }
         self.of_context[context].push(id);
+        id
     }
 
     /// Tells what is new for a thread in a context.
-    fn tell(&mut self, context: ContextId, mut tell: impl FnMut(&K, &E)) {
+    fn tell(&mut self, context: ContextId, mut tell: impl FnMut(SeenId, &K, &E)) {
         for &id in &self.of_context[context] {
             if self.told.insert(id) && self.threads[id] < MOST_THREADS {
                 self.threads[id] += 1;
-                tell(&self.keys[id], &self.all[id.index()]);
+                tell(id, &self.keys[id], &self.all[id.index()]);
             }
         }
     }
 }
 
-/// The contexts that each context calls.
-type Entered = SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>;
-
 /// The contexts that a thread comes to, in the order in which it does.
-fn contexts_of(roots: Vec<ContextId>, entered: &Entered, ways: &mut Ways) -> Vec<ContextId> {
+fn contexts_of(
+    roots: Vec<ContextId>,
+    deeds: &SecondaryMap<ContextId, Vec<Deed>>,
+    ways: &mut Ways,
+) -> Vec<ContextId> {
     let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
     let mut contexts = roots;
     let mut next = 0;
     while let Some(&context) = contexts.get(next) {
         next += 1;
-        for &(callee, statement) in &entered[context] {
-            if reached.insert(callee) {
-                ways[callee] = Some((context, statement));
+        for deed in &deeds[context] {
+            if let DeedKind::Call(callee) = deed.kind
+                && reached.insert(callee)
+            {
+                ways[callee] = Some((context, deed.statement));
                 contexts.push(callee);
             }
         }
@@ -152,7 +163,7 @@ impl Executor<'_, '_> {
             self.memories.clear();
         }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
-        let mut entered = Entered::new();
+        let mut deeds: SecondaryMap<ContextId, Vec<Deed>> = SecondaryMap::new();
         let mut seen: Seen<Key, Event> = Seen::new();
         let mut locking: Seen<Locking, ()> = Seen::new();
         let roots = self.roots();
@@ -170,11 +181,18 @@ impl Executor<'_, '_> {
                 let mut emitted = Emitted::default();
                 self.entered.clear();
                 self.go_through(&frame, block, before, Some(&mut emitted));
-                emitted.accesses.into_iter().for_each(|access| seen.add(context, access));
-                emitted.locking.into_iter().for_each(|event| locking.add(context, (event, ())));
-                for (callee, statement) in std::mem::take(&mut self.entered) {
+                for Noticed { key, event, scopes } in emitted.accesses {
+                    let statement = event.statement;
+                    let kind = DeedKind::Access(seen.add(context, (key, event)));
+                    deeds[context].push(Deed { statement, scopes, kind });
+                }
+                for event in emitted.locking {
+                    locking.add(context, (event, ()));
+                }
+                for (callee, statement, scopes) in std::mem::take(&mut self.entered) {
                     if self.was_processed(callee) {
-                        entered[context].push((callee, statement));
+                        let kind = DeedKind::Call(callee);
+                        deeds[context].push(Deed { statement, scopes, kind });
                         if reached.insert(callee) {
                             open.push(callee);
                         }
@@ -187,19 +205,24 @@ impl Executor<'_, '_> {
         threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
         for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
-            let contexts = contexts_of(own.collect(), &entered, &mut events.ways[thread]);
+            let contexts = contexts_of(own.collect(), &deeds, &mut events.ways[thread]);
             seen.told.clear();
             locking.told.clear();
             for context in contexts {
-                seen.tell(context, |key, event| {
-                    events.events.push(Event { thread, context, ..event.clone() });
+                seen.tell(context, |id, key, event| {
+                    let told = events.events.push(Event { thread, context, ..event.clone() });
                     events.time_of.push(key.time);
+                    events.deeds.events[id].push(told);
                 });
-                locking.tell(context, |event, ()| {
+                locking.tell(context, |_, event, ()| {
                     events.lock_events.push(event.by(thread, context));
                 });
             }
         }
+        events.deeds.of_context = deeds;
+        events.deeds.scopes = std::mem::take(&mut self.scopes);
+        events.deeds.outside = self.contexts.values().map(|context| self.held(context)).collect();
+        events.deeds.roots = roots;
         events.times = std::mem::take(&mut self.times);
         events
     }
@@ -228,18 +251,32 @@ impl Executor<'_, '_> {
         id: StatementId,
         access: Access<'_>,
         state: &State,
-    ) -> (Key, Event) {
+    ) -> Noticed {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
-        let guards = self.guards(paths.as_ref(), state.locks.iter());
+        let mut guards = self.guards(paths.as_ref(), state.locks.iter());
         let is_fresh = strict.is_some_and(|path| state.is_fresh(path));
         let time = self.time(strict, state);
-        let Access { kind, base, objects, accessed, is_atomic, written } = access;
+        let Access { kind, base, objects, accessed, is_atomic, is_locked, is_conditional, written } =
+            access;
         let objects = match (objects, base) {
             (Cow::Borrowed(_), Some(base)) => self.points_to(frame, base),
             (objects, _) => self.set(&objects),
         };
+        let mut scopes = self.taken(state);
+        if is_locked {
+            let objects = Arc::clone(&self.sets[objects]);
+            let own =
+                Guard { objects, mode: LockMode::Exclusive, relation: Some(Relation::default()) };
+            if !guards.contains(&own) {
+                scopes.push(Scope { site: id, lock: Arc::clone(&own.objects) });
+                guards = guards.iter().cloned().chain([own]).collect();
+            }
+        } else if is_atomic && !matches!(accessed, Accessed::Field(_)) {
+            scopes.push(Scope { site: id, lock: Arc::clone(&self.sets[objects]) });
+        }
+        let scopes = self.scopes.intern(scopes);
         let (instance, statement) = (frame.instance, id);
         let key = Key {
             instance,
@@ -265,8 +302,9 @@ impl Executor<'_, '_> {
             is_through_this: base.is_some_and(|base| is_this(frame, base)),
             loaded_from: base.and_then(|base| loaded_from(frame, base)),
             writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
+            is_conditional,
         };
-        (key, event)
+        Noticed { key, event, scopes }
     }
 
     /// What is known about the order with other threads; `base` is the accessed object.

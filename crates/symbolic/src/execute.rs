@@ -24,6 +24,7 @@ use unsnarl_program::{MethodId, Program};
 
 pub(crate) use entry::{Binding, Entry};
 
+use crate::deeds::{Scopes, ScopesId};
 use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
@@ -32,7 +33,7 @@ use crate::initializers::Initializers;
 use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
-use crate::scopes::Scopes;
+use crate::releases::Releases;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
@@ -123,8 +124,10 @@ pub(crate) struct Executor<'e, 'm> {
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
     /// The contexts that are entered by the block that is being gone through in the last round, with the
-    /// calls that enter them.
-    pub(crate) entered: Vec<(ContextId, StatementId)>,
+    /// calls that enter them and the lock scopes of those.
+    pub(crate) entered: Vec<(ContextId, StatementId, ScopesId)>,
+    /// The lock scopes in which something is done.
+    pub(crate) scopes: UniqueMap<ScopesId, Scopes>,
     /// What is known at accesses about the order with other threads.
     pub(crate) times: UniqueMap<TimeId, Time>,
     /// Threads that were once started on an object that others could see.
@@ -132,7 +135,7 @@ pub(crate) struct Executor<'e, 'm> {
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
     /// Where scopes of locks end.
-    pub(crate) scopes: Scopes,
+    pub(crate) releases: Releases,
 }
 
 /// A method in a heap context, entered in a state.
@@ -241,10 +244,11 @@ impl<'e, 'm> Executor<'e, 'm> {
             cut: EntitySet::new(),
             is_final: false,
             entered: Vec::new(),
+            scopes: UniqueMap::new(),
             times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
-            scopes: Scopes::default(),
+            releases: Releases::default(),
         }
     }
 

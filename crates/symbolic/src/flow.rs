@@ -123,6 +123,8 @@ impl Executor<'_, '_> {
         let has_handlers = !body.blocks[block].handlers.is_empty();
         let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
         let mut is_alive = true;
+        // Synchronized methods and branches take locks before the first statement.
+        self.note_taken(frame, body.blocks[block].start, &mut state);
         for (id, statement) in body.block_statements(block) {
             if let Some(emitted) = &mut emitted {
                 self.emit(frame, id, &state, emitted);
@@ -132,11 +134,12 @@ impl Executor<'_, '_> {
                 thrown_last = Some(state.clone());
                 join_into(&mut thrown, Cow::Borrowed(&state));
             }
-            let locks = accesses.is_some().then(|| state.locks.clone());
+            let locks = emitted.is_some().then(|| state.locks.clone());
             is_alive = self.transfer(frame, id, &mut state);
             if let Some(locks) = locks {
-                self.note_scopes(frame, id, &locks, &state);
+                self.note_releases(frame, id, &locks, &state);
             }
+            self.note_taken(frame, id, &mut state);
             if !is_alive {
                 break;
             }

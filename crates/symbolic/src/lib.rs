@@ -6,6 +6,7 @@ mod access;
 mod calls;
 mod confined;
 mod containers;
+mod deeds;
 mod effects;
 mod emit;
 mod event;
@@ -20,7 +21,7 @@ mod method;
 mod order;
 mod oug;
 mod path;
-mod scopes;
+mod releases;
 mod sharing;
 mod signals;
 mod state;
@@ -33,12 +34,13 @@ mod within;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
-    Sharing,
+    SeenId, Sharing,
 };
 
+pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
 pub use locking::{Action, LockEvent, LockEventId};
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
-pub use scopes::HeldLock;
+pub use releases::HeldLock;
 
 use std::sync::Arc;
 
@@ -50,15 +52,17 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
 use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
 use unsnarl_program::names::Type;
-use unsnarl_program::{MethodId, Program};
+use unsnarl_program::path::Role;
+use unsnarl_program::{ClassId, MethodId, Program};
 
+use deeds::Deeds;
 use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use gather::Gathered;
 use hosts::Hosts;
 use initializers::Initializers;
 use method::Methods;
-use scopes::Scopes;
+use releases::Releases;
 use sharing::{SharingFacts, Watched};
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
@@ -93,9 +97,12 @@ pub struct Execution<'m> {
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
     initializers: Initializers,
-    scopes: Scopes,
+    releases: Releases,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
+    deeds: Deeds,
+    /// The classes of whose objects nobody expects that several steps are one.
+    interleaved: EntitySet<ClassId>,
 }
 
 /// How to run.
@@ -168,7 +175,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
-        let scopes = std::mem::take(&mut executor.scopes);
+        let releases = std::mem::take(&mut executor.releases);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -190,8 +197,10 @@ impl<'m> Execution<'m> {
             confined,
             contexts,
             initializers,
-            scopes,
+            releases,
             ways: events.ways,
+            deeds: events.deeds,
+            interleaved: interleaved(program, models),
         }
     }
 
@@ -261,11 +270,11 @@ impl<'m> Execution<'m> {
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
-        self.way(event.thread, event.context, event.statement)
+        self.stack_of(event.thread, event.context, event.statement)
     }
 
-    /// The calls that lead from the root of a thread to a statement in a context, the statement itself first.
-    fn way(
+    /// The calls that lead from the root of a thread to a statement of a context, the statement first.
+    pub fn stack_of(
         &self,
         thread: OriginId,
         context: ContextId,
@@ -279,6 +288,16 @@ impl<'m> Execution<'m> {
             next = ways[context];
         }
         frames
+    }
+
+    /// The method of a context in its heap context.
+    pub fn instance(&self, context: ContextId) -> InstanceId {
+        self.contexts[context]
+    }
+
+    /// Whether nobody expects of the objects of a class that several steps are one, as with output.
+    pub fn is_interleaved(&self, class: ClassId) -> bool {
+        self.interleaved.contains(class)
     }
 
     /// How many methods in how many situations were executed.
@@ -297,6 +316,15 @@ fn collect<'s>(sets: impl Iterator<Item = &'s Arc<[ObjectId]>>) -> EntitySet<Obj
     let mut known: FxHashSet<*const ObjectId> = FxHashSet::default();
     let sets = sets.filter(|objects| known.insert(objects.as_ptr()));
     sets.flat_map(|objects| objects.iter().copied()).collect()
+}
+
+fn interleaved(program: &Program<'_>, models: &Models) -> EntitySet<ClassId> {
+    let is_it = |&class: &ClassId| {
+        let name = program.names.text(program.classes()[class].name);
+        program.role(class) != Some(Role::Input)
+            && models.package_rule(&name).is_some_and(|rule| rule.is_interleaved)
+    };
+    program.classes().keys().filter(is_it).collect()
 }
 
 /// The class objects that static synchronized methods lock, made where the heap has none.

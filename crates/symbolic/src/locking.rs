@@ -113,7 +113,7 @@ impl Execution<'_> {
     /// The calls that lead from the root of the thread to a lock event, the event itself first.
     pub fn lock_stack(&self, event: LockEventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.lock_events[event];
-        self.way(event.thread, event.context, event.statement)
+        self.stack_of(event.thread, event.context, event.statement)
     }
 
     /// The call by which the thread first comes to the method of a lock event.
