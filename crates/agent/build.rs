@@ -21,7 +21,13 @@ fn main() {
         .collect();
     files.sort();
 
-    let javac = javac();
+    let Some(javac) = javac() else {
+        println!(
+            "cargo::error=no javac was found, and a part of unsnarl is written in Java: install a JDK of \
+             release {RELEASE} or later (on Debian: apt install default-jdk-headless), or name one in JAVA_HOME"
+        );
+        return;
+    };
     let result = Command::new(&javac)
         .args(["-proc:none", "-g:lines,source", "-source", RELEASE, "-target", RELEASE])
         .args(["-Xlint:-options", "--patch-module"])
@@ -45,8 +51,8 @@ fn main() {
     fs::write(&file, list).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
 }
 
-/// The compiler of `JAVA_HOME`, else of an installed JDK, release 17 first.
-fn javac() -> PathBuf {
+/// The compiler of `JAVA_HOME`, else of an installed JDK, release 17 first, else that on the `PATH`.
+fn javac() -> Option<PathBuf> {
     let named = env::var_os("JAVA_HOME").map(PathBuf::from);
     let mut installed: Vec<PathBuf> = fs::read_dir("/usr/lib/jvm")
         .into_iter()
@@ -58,17 +64,10 @@ fn javac() -> PathBuf {
         let release = fs::read_to_string(home.join("release")).unwrap_or_default();
         (!release.contains(&format!("JAVA_VERSION=\"{RELEASE}.")), home.clone())
     });
-    named
-        .into_iter()
-        .chain(installed)
-        .map(|home| home.join("bin/javac"))
-        .find(|javac| javac.is_file())
-        .unwrap_or_else(|| {
-            panic!(
-                "the agent's runtime is written in Java and no javac was found: install a JDK of \
-                 release {RELEASE} or later under /usr/lib/jvm, or name one in JAVA_HOME"
-            )
-        })
+    let homes = named.into_iter().chain(installed).map(|home| home.join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut tools = homes.chain(env::split_paths(&path)).map(|folder| folder.join("javac"));
+    tools.find(|javac| javac.is_file())
 }
 
 fn variable(name: &str) -> String {

@@ -1,4 +1,5 @@
-//! Builds the agent, which the binary carries inside itself: so `cargo install` gives a whole `unsnarl`.
+//! Builds the agent and lists the pages of rules, which the binary carries inside itself: so `cargo install` gives a
+//! whole `unsnarl`.
 //!
 //! The agent is a library that a JVM loads. Cargo cannot make it a dependency of a binary, so it is built by a
 //! cargo of its own, in a folder of its own: this one holds the lock on the usual folder.
@@ -28,6 +29,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", root.join("Cargo.lock").display());
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     let out = PathBuf::from(variable("OUT_DIR"));
+    list_pages(&root.join("docs/rules"), &out.join("pages.rs"));
     let target = out.join("agent");
     let is_release = variable("PROFILE") == "release";
 
@@ -48,11 +50,42 @@ fn main() {
     }
     let result = cargo.output().unwrap_or_else(|error| panic!("cannot start cargo: {error}"));
     let errors = String::from_utf8_lossy(&result.stderr);
-    assert!(result.status.success(), "the agent could not be built:\n{errors}");
+    if !result.status.success() {
+        report(&errors);
+        return;
+    }
     let built = target.join(if is_release { "release" } else { "debug" });
     let library = out.join("agent.so");
     fs::copy(built.join("libunsnarl_agent.so"), &library)
         .unwrap_or_else(|error| panic!("cannot take the agent over: {error}"));
+}
+
+/// Tells why the agent could not be built: what its own build says is missing, or all that the compiler said.
+fn report(errors: &str) {
+    let told = errors
+        .lines()
+        .filter_map(|line| line.strip_prefix("error: unsnarl-agent@")?.split_once(": "));
+    let told: Vec<&str> = told.map(|(_, reason)| reason).collect();
+    assert!(!told.is_empty(), "the agent could not be built:\n{errors}");
+    for reason in told {
+        println!("cargo::error={reason}");
+    }
+}
+
+/// Writes the list of the pages of rules, by which the binary carries them.
+fn list_pages(folder: &Path, list: &Path) {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let pages =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut pages: Vec<PathBuf> = pages.flatten().map(|entry| entry.path()).collect();
+    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    let lines = pages.iter().map(|page| {
+        let rule = page.file_stem().unwrap_or_default();
+        format!("({rule:?}, include_str!({page:?})),\n")
+    });
+    let text = format!("&[\n{}]\n", lines.collect::<String>());
+    fs::write(list, text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
 }
 
 fn variable(name: &str) -> String {

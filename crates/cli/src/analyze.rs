@@ -10,12 +10,14 @@ use unsnarl_findings::Frame;
 use unsnarl_trace::{self as trace, Tables};
 
 use crate::ExitStatus;
+use crate::accept::judged;
 use crate::args::{AnalyzeArguments, TraceReportFormat};
 use crate::dynamic::{self, Analyzed};
 use crate::joining;
 use crate::output::Output;
 use crate::progress::Phases;
 use crate::report;
+use crate::sources;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
@@ -38,9 +40,13 @@ pub(crate) fn run(arguments: &AnalyzeArguments, output: &mut Output) -> anyhow::
     let seconds = started.elapsed().as_secs_f64();
     output.detail(&format!("{:.0} events per second", all.count("events") as f64 / seconds));
     joining::join(&mut all, joined);
+    let was_looked_for = dynamic::rules(&arguments.detectors);
     let report = all.report(failures, seconds);
+    let sources = sources::find(report.findings(), &arguments.source.source, &[], output)?;
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
     if let Some(format) = arguments.format.of_report() {
-        report::write(&report, format, &arguments.source, &[], output)?;
+        let shows_suppressed = arguments.accepted.show_suppressed;
+        report::write(&report, format, &sources, shows_suppressed, output)?;
     }
     if arguments.format != TraceReportFormat::Text {
         report.notes.iter().for_each(|note| output.warn(note));

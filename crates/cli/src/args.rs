@@ -9,6 +9,8 @@ use unsnarl_detect_dynamic::{DETECTORS, DetectorEntry};
 use unsnarl_findings::{Rule, Severity};
 use unsnarl_program::callgraph::Entries;
 
+use crate::suppress::SuppressionRule;
+
 /// Finds concurrency bugs in JVM programs: data races, violations of atomicity, stale values,
 /// deadlocks.
 #[derive(Debug, Parser)]
@@ -47,6 +49,9 @@ pub(crate) struct CommonArguments {
     /// Show all of a finding, and say more about what is being done
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+    /// What the command line does not say is in FILE [default: unsnarl.toml in this folder or the nearest above]
+    #[arg(long, global = true, value_name = "FILE", env = "UNSNARL_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// When to use colours.
@@ -70,6 +75,8 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Inspect(InspectArguments),
     Demo(DemoArguments),
+    Config(ConfigArguments),
+    Completions(CompletionsArguments),
 }
 
 /// Find concurrency bugs in the bytecode of a program or a library
@@ -104,7 +111,27 @@ pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) source: SourceArguments,
     #[command(flatten)]
+    pub(crate) accepted: AcceptArguments,
+    #[command(flatten)]
     pub(crate) program: ProgramArguments,
+}
+
+impl CheckArguments {
+    /// A check that leaves nothing out and fails nothing.
+    pub(crate) fn of(inputs: Vec<PathBuf>, program: ProgramArguments) -> Self {
+        Self {
+            inputs,
+            rules: Vec::new(),
+            fail_on: FailOn::Never,
+            arrays: false,
+            strict: false,
+            min_confidence: None,
+            format: ReportFormat::Text,
+            source: SourceArguments::default(),
+            accepted: AcceptArguments::default(),
+            program,
+        }
+    }
 }
 
 /// Run a program and watch it for concurrency bugs
@@ -182,6 +209,8 @@ pub(crate) struct RunArguments {
     pub(crate) format: ReportFormat,
     #[command(flatten)]
     pub(crate) source: SourceArguments,
+    #[command(flatten)]
+    pub(crate) accepted: AcceptArguments,
 }
 
 const DEFAULT_BUFFER: u32 = 512;
@@ -219,6 +248,7 @@ impl Default for RunArguments {
             fail_on: FailOn::Warning,
             format: ReportFormat::Text,
             source: SourceArguments::default(),
+            accepted: AcceptArguments::default(),
         }
     }
 }
@@ -240,6 +270,24 @@ pub(crate) struct JoinArguments {
     /// Join with the findings in FILE, a JSON report of `unsnarl check` or of any other command
     #[arg(long, value_name = "FILE")]
     pub(crate) with: Vec<PathBuf>,
+}
+
+/// Which findings are accepted.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Accepted findings")]
+pub(crate) struct AcceptArguments {
+    /// Findings that FILE lists do not make the exit status 1
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write all findings to FILE, for --baseline
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+    /// Show also what the baseline, unsnarl.toml or the source suppresses
+    #[arg(long)]
+    pub(crate) show_suppressed: bool,
+    /// The `[[suppress]]` tables of unsnarl.toml.
+    #[arg(skip)]
+    pub(crate) suppressions: Vec<SuppressionRule>,
 }
 
 /// Whose exit status `unsnarl run` has.
@@ -273,6 +321,8 @@ pub(crate) struct AnalyzeArguments {
     pub(crate) format: TraceReportFormat,
     #[command(flatten)]
     pub(crate) source: SourceArguments,
+    #[command(flatten)]
+    pub(crate) accepted: AcceptArguments,
 }
 
 /// Show findings of earlier invocations in another form
@@ -296,6 +346,9 @@ pub(crate) struct ReportArguments {
     /// For programs, as docs/schema/findings-1.schema.json says
     #[arg(long, group = "form")]
     pub(crate) json: bool,
+    /// Show also what is suppressed
+    #[arg(long)]
+    pub(crate) show_suppressed: bool,
     #[command(flatten)]
     pub(crate) source: SourceArguments,
 }
@@ -321,21 +374,57 @@ pub(crate) struct SourceArguments {
     pub(crate) source: Vec<PathBuf>,
 }
 
-/// Explain a rule, or why a field was or was not reported
+/// Explain a rule, a finding, or why a field or method was or was not reported
 ///
-/// A rule, such as data-race, needs no INPUT. A field, such as bank.Account.balance, is looked at in
-/// the program of INPUT: who accesses it, with which locks, and what orders the accesses.
+/// A rule, such as data-race, needs no INPUT. A field or method, such as bank.Account.balance, is looked at in
+/// the program of INPUT: who accesses or runs it, with which locks, and what orders the accesses. A finding is
+/// named by its fingerprint and shown from a report, or from a check of INPUT.
 #[derive(Args, Debug)]
 #[command(after_help = EXIT_STATUS)]
 pub(crate) struct ExplainArguments {
-    /// A rule, or a field with its class
-    #[arg(value_name = "RULE|CLASS.FIELD")]
+    /// A rule, a fingerprint, or a field or method with its class
+    #[arg(value_name = "RULE|FINGERPRINT|CLASS.MEMBER")]
     pub(crate) name: String,
-    /// Jars, folders and class files that have the field
+    /// Jars, folders and class files that have the field or method
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// The JSON report that has the finding
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
+}
+
+/// Show what is in force, and where it comes from: the command line, unsnarl.toml, the environment, or a default
+///
+/// Without COMMAND, everything that unsnarl.toml can say, for every command; with COMMAND and arguments of it, what
+/// would hold for these. The result has the form of unsnarl.toml.
+#[derive(Args, Debug)]
+pub(crate) struct ConfigArguments {
+    /// A command with its arguments, such as `check --library`
+    #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// Write the completions of a shell
+///
+/// bash: unsnarl completions bash > ~/.local/share/bash-completion/completions/unsnarl
+#[derive(Args, Debug)]
+pub(crate) struct CompletionsArguments {
+    /// Which shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// The shells that have completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// Bash
+    Bash,
+    /// Zsh
+    Zsh,
+    /// Fish
+    Fish,
 }
 
 /// Compile the examples that come with unsnarl, check them, and watch them run
@@ -389,8 +478,8 @@ pub(crate) struct ProgramArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) jdk: Option<PathBuf>,
     /// Where to look for classes that INPUT uses, separated as in java's -classpath
-    #[arg(long, visible_alias = "class-path", value_name = "CP")]
-    pub(crate) classpath: Option<OsString>,
+    #[arg(long, visible_alias = "class-path", value_name = "CP", value_delimiter = ':')]
+    pub(crate) classpath: Vec<PathBuf>,
     /// Methods where execution starts, such as 'bank.Main.main' or 'bank.*.handle*' [default: every
     /// main method]
     #[arg(long = "entry", value_name = "PATTERN", conflicts_with = "library")]
@@ -409,11 +498,8 @@ pub(crate) struct ProgramArguments {
 impl ProgramArguments {
     /// The elements of `--classpath`.
     pub(crate) fn classpath(&self) -> Vec<PathBuf> {
-        self.classpath
-            .iter()
-            .flat_map(std::env::split_paths)
-            .filter(|element| !element.as_os_str().is_empty())
-            .collect()
+        let elements = self.classpath.iter();
+        elements.filter(|element| !element.as_os_str().is_empty()).cloned().collect()
     }
 
     /// Where execution begins.

@@ -8,17 +8,26 @@ use unsnarl_program::MethodId;
 use unsnarl_symbolic::Execution;
 
 use crate::ExitStatus;
+use crate::accept::judged;
 use crate::analysis::{execute, is_thread};
 use crate::args::{CheckArguments, ReportFormat, is_found_statically};
 use crate::output::Output;
 use crate::progress::Phases;
 use crate::report;
 use crate::session::{self, Session, failure_text};
+use crate::sources;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
+    let was_looked_for = |rule| {
+        is_found_statically(rule) && (arguments.rules.is_empty() || arguments.rules.contains(&rule))
+    };
     let report = examine(arguments, output)?;
-    report::write(&report, arguments.format, &arguments.source, &arguments.inputs, output)?;
+    let sources =
+        sources::find(report.findings(), &arguments.source.source, &arguments.inputs, output)?;
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
+    let shows_suppressed = arguments.accepted.show_suppressed;
+    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(if fails { ExitStatus::Findings } else { ExitStatus::Clean })
 }

@@ -10,9 +10,7 @@ use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule
 
 use unsnarl_launch::{Launched, is_java};
 
-use crate::args::{
-    CheckArguments, FailOn, ProgramArguments, ReportFormat, RunArguments, SourceArguments,
-};
+use crate::args::{CheckArguments, ProgramArguments, RunArguments};
 use crate::check;
 use crate::dynamic::Analyzed;
 use crate::joining;
@@ -66,22 +64,13 @@ pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result
         bail!("{option} needs a FILE unless the command is a java with a class path or a jar");
     }
     let entries = launched.main_class.iter().map(|class| format!("{class}.main")).collect();
-    Ok(CheckArguments {
-        inputs: launched.class_path,
-        rules: Vec::new(),
-        fail_on: FailOn::Never,
-        arrays: false,
-        strict: false,
-        min_confidence: None,
-        format: ReportFormat::Text,
-        source: SourceArguments::default(),
-        program: ProgramArguments {
-            jdk: home_of(program),
-            entries,
-            models: arguments.models.clone(),
-            ..Default::default()
-        },
-    })
+    let program = ProgramArguments {
+        jdk: home_of(program),
+        entries,
+        models: arguments.models.clone(),
+        ..Default::default()
+    };
+    Ok(CheckArguments::of(launched.class_path, program))
 }
 
 /// The JDK of a `java` that is named by its path.

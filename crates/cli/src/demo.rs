@@ -9,14 +9,12 @@ use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 
 use crate::ExitStatus;
-use crate::args::{
-    CheckArguments, DemoArguments, FailOn, ProgramArguments, ReportFormat, RunArguments,
-    SourceArguments,
-};
+use crate::args::{CheckArguments, DemoArguments, ProgramArguments, ReportFormat, RunArguments};
 use crate::check;
 use crate::output::Output;
 use crate::report;
 use crate::run::{self, Streams};
+use crate::sources;
 
 /// A program of `examples/`, in a package of its name.
 struct Example {
@@ -86,8 +84,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     for example in examples {
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
-        let (format, inputs) = (ReportFormat::Text, [example.classes(folder)]);
-        report::write(&report, format, &SourceArguments::default(), &inputs, output)?;
+        let sources = sources::find(report.findings(), &[], &[example.classes(folder)], output)?;
+        report::write(&report, ReportFormat::Text, &sources, false, output)?;
         let (watched, _) =
             run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
@@ -146,17 +144,8 @@ impl Example {
 
     /// The check of this example, as `unsnarl check` would run it.
     fn check(&self, folder: &Path, jdk: &Jdk) -> CheckArguments {
-        CheckArguments {
-            inputs: vec![self.classes(folder)],
-            program: ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() },
-            rules: Vec::new(),
-            fail_on: FailOn::Never,
-            arrays: false,
-            strict: false,
-            min_confidence: None,
-            format: ReportFormat::Text,
-            source: SourceArguments::default(),
-        }
+        let program = ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() };
+        CheckArguments::of(vec![self.classes(folder)], program)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use unsnarl_detect_dynamic::on_all_in_parallel;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
 use unsnarl_detect_dynamic::{Executed, Places};
-use unsnarl_findings::{Finding, Report, Statistic};
+use unsnarl_findings::{Finding, Report, Rule, Statistic};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
 use unsnarl_trace::{Operation, Source, Tables, TraceError};
@@ -28,6 +28,12 @@ pub(crate) fn chosen(arguments: &DetectArguments) -> Vec<&'static DetectorEntry>
         named => named.iter().any(|it| it.name == entry.name),
     };
     DETECTORS.iter().filter(is_chosen).collect()
+}
+
+/// Whether a chosen detector looks for a rule.
+pub(crate) fn rules(arguments: &DetectArguments) -> impl Fn(Rule) -> bool {
+    let chosen = chosen(arguments);
+    move |rule| chosen.iter().any(|entry| entry.rule == rule)
 }
 
 /// Makes the chosen detectors.

@@ -1,14 +1,19 @@
 //! The command `unsnarl`: reads the arguments, runs one command and turns its outcome into an exit
 //! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
 
+mod accept;
 mod analysis;
 mod analyze;
 mod args;
+mod baseline;
 mod check;
+mod completions;
+mod config;
 mod confirm;
 mod demo;
 mod dynamic;
 mod explain;
+mod in_source;
 mod inspect;
 mod joining;
 mod near;
@@ -18,13 +23,14 @@ mod report;
 mod run;
 mod session;
 mod sources;
+mod suppress;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
 use unsnarl_findings::Tool;
 
-use crate::args::{Arguments, Command};
+use crate::args::{ColorChoice, Command};
 use crate::output::Output;
 
 /// What a command came to, apart from failing.
@@ -47,13 +53,10 @@ pub(crate) fn tool() -> Tool {
 }
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match config::arguments(&words) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Help that nobody reads to its end is no failure.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED));
-        }
+        Err(error) => return refused(&error),
     };
     let is_run = matches!(arguments.command, Command::Run(_));
     let opened =
@@ -73,6 +76,10 @@ fn main() -> ExitCode {
         Command::Explain(explain) => explain::run(explain, &mut output),
         Command::Inspect(inspect) => inspect::run(inspect, &mut output),
         Command::Demo(demo) => demo::run(demo, &mut output),
+        Command::Config(config) => {
+            config::run(config, arguments.common.config.as_ref(), &mut output)
+        }
+        Command::Completions(completions) => completions::run(completions, &mut output),
     };
     let outcome = outcome.and_then(|status| output.finish().map(|()| status));
     match outcome {
@@ -81,8 +88,24 @@ fn main() -> ExitCode {
         Ok(ExitStatus::Program(code)) => ExitCode::from(code),
         // `unsnarl … | head`: whoever read the output has seen enough.
         Err(_) if output.reader_is_gone() => ExitCode::SUCCESS,
+        Err(error) if error.is::<clap::Error>() => refused(&error),
         Err(error) => {
             output.error(&error);
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+/// Says why the command line or the configuration cannot be understood.
+fn refused(error: &anyhow::Error) -> ExitCode {
+    match error.downcast_ref::<clap::Error>() {
+        Some(error) => {
+            // Help that nobody reads to its end is no failure.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED))
+        }
+        None => {
+            output::say(ColorChoice::Auto, "error", &format!("{error:#}"));
             ExitCode::from(FAILED)
         }
     }

@@ -24,6 +24,14 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
     scored.into_iter().take(MOST).map(|(_, name)| name.to_owned()).collect()
 }
 
+/// ` (did you mean a or b?)`, or nothing.
+pub(crate) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+    match nearest(wanted, names).as_slice() {
+        [] => String::new(),
+        near => format!(" (did you mean {}?)", near.join(" or ")),
+    }
+}
+
 fn likeness(wanted: &str, name: &str) -> f64 {
     let whole = strsim::normalized_damerau_levenshtein(wanted, name);
     // `Account.balance` of `bank.Account.balance`: as many parts from the end as were written.

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn arguments(output: Option<PathBuf>, color: ColorChoice) -> CommonArguments {
-        CommonArguments { output, color, quiet: false, verbose: false }
+        CommonArguments { output, color, quiet: false, verbose: false, config: None }
     }
 
     #[test]

@@ -1,47 +1,47 @@
 //! Writes a report in the form that is asked for; `unsnarl report` does so with findings of earlier invocations.
 
-use std::path::PathBuf;
-
 use unsnarl_findings::{Finding, Report};
 use unsnarl_report::source::Sources;
 use unsnarl_report::text::{self, View};
 use unsnarl_report::{html, json, sarif};
 
 use crate::ExitStatus;
-use crate::args::{ReportArguments, ReportFormat, SourceArguments};
+use crate::args::{ReportArguments, ReportFormat};
 use crate::joining;
 use crate::output::Output;
 use crate::{explain, sources};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ReportArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let reports = joining::read_reports(&arguments.files)?;
-    write(&joined(reports), arguments.format(), &arguments.source, &[], output)?;
+    let report = joined(joining::read_reports(&arguments.files)?);
+    let sources = sources::find(report.findings(), &arguments.source.source, &[], output)?;
+    write(&report, arguments.format(), &sources, arguments.show_suppressed, output)?;
     Ok(ExitStatus::Clean)
 }
 
-/// Writes a report on classes of `inputs`, near which their source may be.
+/// Writes a report. What is suppressed is only hidden from people at a terminal.
 pub(crate) fn write(
     report: &Report,
     format: ReportFormat,
-    source: &SourceArguments,
-    inputs: &[PathBuf],
+    sources: &Sources,
+    shows_suppressed: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let sources = match format {
-        ReportFormat::Json => Sources::default(),
-        _ => sources::find(report.findings(), &source.source, inputs, output)?,
-    };
     match format {
         ReportFormat::Text => {
-            let (styles, detail) = (styles(output), output.report_detail());
-            text::write(report, &View { styles, detail, sources: &sources }, output.result())?;
+            let view = view(output, sources, shows_suppressed);
+            text::write(report, &view, output.result())?;
         }
         ReportFormat::Json => json::write(report, output.result())?,
-        ReportFormat::Sarif => sarif::write(report, &sources, explain::page, output.result())?,
-        ReportFormat::Html => html::write(report, &sources, output.result())?,
+        ReportFormat::Sarif => sarif::write(report, sources, explain::page, output.result())?,
+        ReportFormat::Html => html::write(report, sources, output.result())?,
     }
     Ok(())
+}
+
+/// How people see a report.
+pub(crate) fn view<'s>(output: &Output, sources: &'s Sources, shows_suppressed: bool) -> View<'s> {
+    View { styles: styles(output), detail: output.report_detail(), sources, shows_suppressed }
 }
 
 /// In colour or not.

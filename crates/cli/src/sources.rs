@@ -227,7 +227,8 @@ mod tests {
 
     fn output() -> Output {
         let color = ColorChoice::Never;
-        let common = CommonArguments { output: None, color, quiet: true, verbose: false };
+        let common =
+            CommonArguments { output: None, color, quiet: true, verbose: false, config: None };
         Output::open(&common).expect("standard output is there")
     }
 

@@ -49,7 +49,7 @@ fn find_field(program: &mut Program<'_>, class: &str, field: &str) -> Option<Fie
 
 /// The class of the input with this name: in full, with dots or dollars before nested classes, or only
 /// the last parts of it if they fit one class only.
-fn find_class(program: &mut Program<'_>, class: &str) -> Option<ClassId> {
+pub(crate) fn find_class(program: &mut Program<'_>, class: &str) -> Option<ClassId> {
     let mut internal = class.replace('.', "/");
     loop {
         if let Some(found) = program.find_class(internal.as_bytes())
@@ -180,63 +180,20 @@ impl Explanation<'_, '_> {
             self.say("no code that can be reached accesses it");
             return;
         }
-        let threads = self.threads(threads);
+        let threads = thread_names(describe, threads);
         self.say(format!(
             "it is not shared: code that accesses it is run by {threads}, but no object is reached by \
              more than one of them"
         ));
     }
 
-    fn threads(&self, threads: impl IntoIterator<Item = OriginId>) -> String {
-        let execution = self.describe.execution;
-        let names: BTreeSet<String> = threads
-            .into_iter()
-            .map(|thread| match execution.is_unique_thread(thread) {
-                true => self.describe.one_thread(thread),
-                false => self.describe.several_threads(thread),
-            })
-            .collect();
-        listed(&names.into_iter().collect::<Vec<_>>())
-    }
-
     /// Who accesses it where, with which locks.
     fn accesses(&mut self, events: &[EventId]) {
         let describe = self.describe;
         let threads = events.iter().map(|&event| describe.event(event).thread);
-        let threads = self.threads(threads);
+        let threads = thread_names(describe, threads);
         self.say(format!("it is accessed by {threads}"));
-        let mut lines: BTreeMap<(String, AccessKind, String, &str), BTreeSet<String>> =
-            BTreeMap::new();
-        for &id in events {
-            let event = describe.event(id);
-            let locks: Vec<String> =
-                describe.locks(event).iter().map(ToString::to_string).collect();
-            let locks = if locks.is_empty() { "no lock".to_owned() } else { locks.join(", ") };
-            let kind = describe.execution.heap.origins[event.thread].kind;
-            let remark = match (kind, event.is_fresh) {
-                (OriginKind::Init, _) => ", in a class initializer",
-                (_, true) => ", before the object is visible to other threads",
-                (_, false) if event.is_atomic => ", atomically",
-                _ => "",
-            };
-            let thread = describe.one_thread(event.thread);
-            lines
-                .entry((describe.place(id), event.kind, locks, remark))
-                .or_default()
-                .insert(thread);
-        }
-        let more = lines.len().saturating_sub(MOST_LINES);
-        for ((place, kind, locks, remark), threads) in lines.into_iter().take(MOST_LINES) {
-            let verb = match kind {
-                AccessKind::Read => "read",
-                AccessKind::Write => "written",
-            };
-            let threads = listed(&threads.into_iter().collect::<Vec<_>>());
-            self.say(format!("{verb} at {place} by {threads}, holding {locks}{remark}"));
-        }
-        if more > 0 {
-            self.say(format!("and in {more} more ways"));
-        }
+        self.sentences.extend(access_lines(describe, events));
     }
 
     /// Whether the objects are shared, and what keeps their accesses apart.
@@ -370,6 +327,57 @@ impl Explanation<'_, '_> {
             self.say(format!("not reported as {}", rules.join(" or ")));
         }
     }
+}
+
+/// `main and several Worker threads`.
+pub(crate) fn thread_names(
+    describe: &Describe<'_, '_>,
+    threads: impl IntoIterator<Item = OriginId>,
+) -> String {
+    let names: BTreeSet<String> = threads
+        .into_iter()
+        .map(|thread| match describe.execution.is_unique_thread(thread) {
+            true => describe.one_thread(thread),
+            false => describe.several_threads(thread),
+        })
+        .collect();
+    listed(&names.into_iter().collect::<Vec<_>>())
+}
+
+/// Who accesses something where, with which locks, one sentence each.
+pub(crate) fn access_lines(describe: &Describe<'_, '_>, events: &[EventId]) -> Vec<String> {
+    let mut lines: BTreeMap<(String, AccessKind, String, &str), BTreeSet<String>> = BTreeMap::new();
+    for &id in events {
+        let event = describe.event(id);
+        let locks: Vec<String> = describe.locks(event).iter().map(ToString::to_string).collect();
+        let locks = if locks.is_empty() { "no lock".to_owned() } else { locks.join(", ") };
+        let kind = describe.execution.heap.origins[event.thread].kind;
+        let remark = match (kind, event.is_fresh) {
+            (OriginKind::Init, _) => ", in a class initializer",
+            (_, true) => ", before the object is visible to other threads",
+            (_, false) if event.is_atomic => ", atomically",
+            _ => "",
+        };
+        let thread = describe.one_thread(event.thread);
+        lines.entry((describe.place(id), event.kind, locks, remark)).or_default().insert(thread);
+    }
+    let more = lines.len().saturating_sub(MOST_LINES);
+    let mut sentences: Vec<String> = lines
+        .into_iter()
+        .take(MOST_LINES)
+        .map(|((place, kind, locks, remark), threads)| {
+            let verb = match kind {
+                AccessKind::Read => "read",
+                AccessKind::Write => "written",
+            };
+            let threads = listed(&threads.into_iter().collect::<Vec<_>>());
+            format!("{verb} at {place} by {threads}, holding {locks}{remark}")
+        })
+        .collect();
+    if more > 0 {
+        sentences.push(format!("and in {more} more ways"));
+    }
+    sentences
 }
 
 fn select(execution: &Execution<'_>, is_wanted: impl Fn(&Event) -> bool) -> Vec<EventId> {

@@ -7,6 +7,7 @@ mod critical_wait;
 mod data_race;
 mod describe;
 mod explain;
+mod explain_method;
 mod hint;
 mod indefinite_wait;
 mod initializer_cycle;
@@ -43,6 +44,7 @@ use describe::Describe;
 use lock_use::LockUse;
 
 pub use explain::explain_field;
+pub use explain_method::explain_method;
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]

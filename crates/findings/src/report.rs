@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::{Finding, Severity, merge_all};
+use crate::{Finding, Severity, Suppression, merge_all};
 
 /// The name and version of the shape in which a [`Report`] is exchanged.
 pub const SCHEMA: &str = "unsnarl.findings/1";
@@ -33,16 +33,28 @@ impl Report {
         &self.findings
     }
 
-    /// How many findings are exactly of this severity.
-    #[must_use]
-    pub fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    /// The findings that nobody has suppressed.
+    pub fn unsuppressed(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.suppression.is_none())
     }
 
-    /// The severity of the worst finding.
+    /// How many findings that nobody has suppressed are exactly of this severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.unsuppressed().filter(|finding| finding.severity == severity).count()
+    }
+
+    /// The severity of the worst finding that nobody has suppressed.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|finding| finding.severity).max()
+        self.unsuppressed().map(|finding| finding.severity).max()
+    }
+
+    /// Suppresses what `decide` has a reason for, unless it is suppressed already.
+    pub fn suppress(&mut self, mut decide: impl FnMut(&Finding) -> Option<Suppression>) {
+        for finding in self.findings.iter_mut().filter(|finding| finding.suppression.is_none()) {
+            finding.suppression = decide(finding);
+        }
     }
 }
 

@@ -50,13 +50,15 @@ pub struct View<'a> {
     pub detail: Detail,
     /// The source that is at hand.
     pub sources: &'a Sources,
+    /// Whether findings that somebody has suppressed are shown; they are always counted.
+    pub shows_suppressed: bool,
 }
 
 impl View<'static> {
-    /// As much as people usually want to see, without source.
+    /// Every finding, as much of it as people usually want to see, without source.
     #[must_use]
     pub const fn new(styles: Styles) -> Self {
-        Self { styles, detail: Detail::Normal, sources: Sources::NONE }
+        Self { styles, detail: Detail::Normal, sources: Sources::NONE, shows_suppressed: true }
     }
 }
 
@@ -115,10 +117,12 @@ impl Styles {
 /// # Errors
 /// Those of `out`.
 pub fn write(report: &Report, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+    let is_shown = |it: &&Finding| view.shows_suppressed || it.suppression.is_none();
+    let mut shown = report.findings().iter().filter(is_shown);
     if view.detail == Detail::Quiet {
-        return report.findings().iter().try_for_each(|it| finding::write_line(it, view, out));
+        return shown.try_for_each(|it| finding::write_line(it, view, out));
     }
-    let groups = by_class(report.findings());
+    let groups = by_class(shown);
     for (class, findings) in &groups {
         if groups.len() > 1 {
             let title = format!("-- {}: {}", visible(class), counted(findings.len(), "finding"));
@@ -141,7 +145,7 @@ pub fn write(report: &Report, view: &View<'_>, out: &mut dyn io::Write) -> io::R
 }
 
 /// The findings of every class, classes in the order of their first findings.
-fn by_class(findings: &[Finding]) -> Vec<(&str, Vec<&Finding>)> {
+fn by_class<'f>(findings: impl Iterator<Item = &'f Finding>) -> Vec<(&'f str, Vec<&'f Finding>)> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
     for finding in findings {
@@ -184,23 +188,21 @@ fn summary(report: &Report) -> String {
         true => String::new(),
         false => format!(" in {}", looked_at.join(" and ")),
     };
-    let open: Vec<&Finding> =
-        report.findings().iter().filter(|finding| finding.suppression.is_none()).collect();
-    let of_severity = |severity| open.iter().filter(|finding| finding.severity == severity).count();
+    let open = report.unsuppressed().count();
     let parts: Vec<String> = Severity::ALL
         .iter()
         .rev()
-        .map(|&severity| (of_severity(severity), severity.name()))
+        .map(|&severity| (report.count(severity), severity.name()))
         .filter(|&(count, _)| count > 0)
         .map(|(count, name)| counted(count, name))
         .collect();
-    let suppressed = match report.findings().len() - open.len() {
+    let suppressed = match report.findings().len() - open {
         0 => String::new(),
         count => format!(", and {count} suppressed"),
     };
     if parts.is_empty() {
         return format!("no findings{looked_at}{suppressed}");
     }
-    let findings = counted(open.len(), "finding");
+    let findings = counted(open, "finding");
     format!("{findings}{looked_at}: {}{suppressed}", parts.join(", "))
 }

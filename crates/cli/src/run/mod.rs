@@ -20,6 +20,7 @@ use unsnarl_launch::{Agent, Launched, is_java};
 use unsnarl_trace::session;
 
 use crate::ExitStatus;
+use crate::accept::judged;
 use crate::args::{DetectArguments, ExitCodeOf, RunArguments};
 use crate::confirm;
 use crate::dynamic::{self, Analyzed};
@@ -27,6 +28,7 @@ use crate::joining;
 use crate::output::Output;
 use crate::report;
 use crate::session::models;
+use crate::sources;
 
 use folder::RunFolder;
 pub(crate) use plan::Planned;
@@ -49,7 +51,11 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
         true => Launched::by(&arguments.command[1..]).class_path,
         false => Vec::new(),
     };
-    report::write(&report, arguments.format, &arguments.source, &classes, output)?;
+    let sources = sources::find(report.findings(), &arguments.source.source, &classes, output)?;
+    let was_looked_for = dynamic::rules(&arguments.detectors);
+    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
+    let shows_suppressed = arguments.accepted.show_suppressed;
+    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
     Ok(match arguments.exit_code {
         ExitCodeOf::Program => ExitStatus::Program(ended.code()),

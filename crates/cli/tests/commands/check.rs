@@ -238,7 +238,9 @@ fn a_rule_is_explained_by_its_page() {
     assert_eq!((unknown.status, unknown.out.as_str()), (2, ""));
     assert!(unknown.messages.contains("did you mean data-race?"), "{}", unknown.messages);
     let input = run("explain", &["data-race", "some.jar"]);
-    assert_eq!(input.status, 2, "{}", input.messages);
+    assert_eq!((input.status, input.out), (0, page.out));
+    let coloured = run("explain", &["data-race", "--color", "always"]);
+    assert!(coloured.out.starts_with("\u{1b}[1m# "), "{}", coloured.out);
 }
 
 #[test]

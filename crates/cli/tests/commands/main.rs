@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod accepting;
 mod analyze;
 mod check;
+mod config;
+mod explain;
 mod inspect;
 mod joining;
 mod pages;

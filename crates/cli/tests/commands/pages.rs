@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::config::run_in;
 use crate::support::{Project, command, run, text};
 
 fn page(name: &str) -> PathBuf {
@@ -123,4 +124,77 @@ fn the_read_me_shows_a_real_demonstration() {
     }
     let advice = "README.md is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl";
     assert_eq!(&page[shown], first, "{advice}");
+}
+
+/// Compares a block of a page with what it should be, or writes it anew.
+fn shows(name: &str, language: &str, real: &str) {
+    let path = page(name);
+    let mut page = std::fs::read_to_string(&path).unwrap();
+    if std::env::var_os("UNSNARL_BLESS").is_some() {
+        page.replace_range(block(&page, language), real);
+        std::fs::write(&path, &page).unwrap();
+    }
+    let advice = format!("{name} is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl");
+    assert_eq!(page[block(&page, language)], *real, "{advice}");
+}
+
+#[test]
+fn the_manual_of_the_configuration_shows_what_is_in_force() {
+    let manual = std::fs::read_to_string(page("docs/config.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("unsnarl.toml");
+    std::fs::write(&file, &manual[block(&manual, "toml")]).unwrap();
+    let shown = run_in(folder.path(), "config", &["check", "--fail-on", "note"]);
+    assert_eq!((shown.status, shown.messages.as_str()), (0, ""));
+    shows("docs/config.md", "text", &shown.out);
+    std::fs::write(&file, "[check]\nfail_on = \"error\"\n").unwrap();
+    shows("docs/config.md", "error", &run_in(folder.path(), "check", &[]).messages);
+}
+
+#[test]
+fn the_manual_of_baselines_shows_one_and_its_example_accepts_what_it_says() {
+    let manual = std::fs::read_to_string(page("docs/baseline.md")).unwrap();
+    let project = Project::new("Stats.java", &manual[block(&manual, "java")]);
+    let folder = project.folder.path();
+    std::fs::create_dir(folder.join("elsewhere")).unwrap();
+    std::fs::rename(folder.join("Stats.java"), folder.join("elsewhere/Stats.java")).unwrap();
+    let without_source = run_in(folder, "check", &["classes", "--write-baseline", "base.json"]);
+    assert_eq!(without_source.status, 0, "{}", without_source.messages);
+    let baseline = std::fs::read_to_string(folder.join("base.json")).unwrap();
+    shows("docs/baseline.md", "json", &baseline);
+    assert_eq!(run_in(folder, "check", &["classes"]).status, 1);
+    let with_source = run_in(folder, "check", &["classes", "--source", "elsewhere"]);
+    assert_eq!(with_source.status, 0, "{}", with_source.out);
+    assert!(with_source.out.ends_with("2 suppressed\n"), "{}", with_source.out);
+}
+
+/// The script of the action, as a runner would run it.
+#[test]
+fn the_action_leaves_a_report_and_fails_when_there_are_findings() {
+    let action = std::fs::read_to_string(page("action.yml")).unwrap();
+    let script = action.split("      run: |\n").nth(1).unwrap().replace("\n        ", "\n");
+    let manual = std::fs::read_to_string(page("docs/check.md")).unwrap();
+    let project = Project::new("Hits.java", &manual[block(&manual, "java")]);
+    let folder = project.folder.path();
+    std::fs::create_dir_all(folder.join("unsnarl/bin")).unwrap();
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_unsnarl"), folder.join("unsnarl/bin/unsnarl"))
+        .unwrap();
+    let run = |classes: &str, arguments: &str| {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-e", "-o", "pipefail", "-c", &script])
+            .current_dir(folder);
+        bash.env("RUNNER_TEMP", folder).env("SARIF", "unsnarl.sarif");
+        let output = bash.env("CLASSES", classes).env("ARGUMENTS", arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (status, log) = run("classes", "");
+    assert_eq!(status, 1);
+    assert!(log.contains("error[data-race]: Hits.count"), "{log}");
+    let sarif: Value =
+        serde_json::from_slice(&std::fs::read(folder.join("unsnarl.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"][0]["ruleId"], "data-race");
+    assert_eq!(run("classes", "--fail-on never --library").0, 0);
+    assert_eq!(run("missing.jar", "").0, 2);
+    project.write("unsnarl.toml", b"[check]\ninputs = [\"classes\"]\nfail-on = \"never\"\n");
+    assert_eq!(run("", "").0, 0);
 }
