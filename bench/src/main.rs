@@ -6,6 +6,7 @@
 //! cargo run --release -p unsnarl-bench -- callgraph A.jar…  call graphs, by default of Debian's jars
 //! cargo run --release -p unsnarl-bench -- check A.jar…      `unsnarl check`, by default on the programs
 //!                                                           in `programs` and on Debian's jars
+//! cargo run --release -p unsnarl-bench -- detectors         what each dynamic detector costs
 //! cargo run --release -p unsnarl-bench -- record [PROGRAM…] programs with the agent and without it
 //! cargo run --release -p unsnarl-bench -- traces [MILLIONS] reading a trace as text, and races in it
 //! ```
@@ -18,6 +19,7 @@
 mod callgraph;
 mod check;
 mod classes;
+mod detectors;
 mod measure;
 mod record;
 mod traces;
@@ -32,14 +34,16 @@ fn main() -> ExitCode {
         ["classes"] => classes::run(),
         ["callgraph", jars @ ..] => callgraph::run(jars),
         ["check", jars @ ..] => check::run(jars),
+        ["detectors"] => detectors::run(),
         ["record", names @ ..] => record::run(names),
         ["traces"] => traces::run("20"),
         ["traces", millions] => traces::run(millions),
         // Run by ourselves, for a fresh process.
         ["memory", count] => classes::print_memory(count),
+        ["detector", name, trace] => detectors::print_one(name, trace),
         _ => Err(
             "usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…] | \
-                 record [PROGRAM…] | traces [MILLIONS]]"
+                 detectors | record [PROGRAM…] | traces [MILLIONS]]"
                 .to_owned(),
         ),
     };

@@ -21,11 +21,11 @@ const SHAPES: [(&str, Shape); 4] = [
 ];
 
 #[derive(Clone, Copy)]
-struct Shape {
-    threads: usize,
-    locks: usize,
-    variables: usize,
-    racy: usize,
+pub(crate) struct Shape {
+    pub(crate) threads: usize,
+    pub(crate) locks: usize,
+    pub(crate) variables: usize,
+    pub(crate) racy: usize,
 }
 
 /// Prints a row for each shape of trace.
@@ -86,7 +86,7 @@ pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), Strin
 
 /// Writes a trace in which threads take turns: each enters a lock, accesses variables that the lock
 /// guards and some of its own, and leaves the lock.
-fn generate(shape: Shape, count: usize, path: &Path) -> std::io::Result<()> {
+pub(crate) fn generate(shape: Shape, count: usize, path: &Path) -> std::io::Result<()> {
     let mut writer = StdWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
     let mut random = Random(1);
     let mut written = 0;

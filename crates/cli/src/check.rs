@@ -51,7 +51,7 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let rules = arguments.rules.clone();
     let options =
         detect_static::Options { arrays: arguments.arrays, strict: arguments.strict, rules };
-    let checked = detect_static::check(&mut session.program, &execution, &options);
+    let checked = detect_static::check(&mut session.program, &models, &execution, &options);
     phases.finish();
 
     let mut stats = stats(classes.len(), &execution, &checked);

@@ -27,6 +27,12 @@ const PAGES: &[(Rule, &str)] = &[
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),
     (Rule::StaleValue, include_str!("../../../docs/rules/stale-value.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
+    (Rule::UnreleasedLock, include_str!("../../../docs/rules/unreleased-lock.md")),
+    (Rule::WaitOutsideLoop, include_str!("../../../docs/rules/wait-outside-loop.md")),
+    (Rule::ReassignedLock, include_str!("../../../docs/rules/reassigned-lock.md")),
+    (Rule::SharedConstantLock, include_str!("../../../docs/rules/shared-constant-lock.md")),
+    (Rule::LostNotify, include_str!("../../../docs/rules/lost-notify.md")),
+    (Rule::SelfDeadlock, include_str!("../../../docs/rules/self-deadlock.md")),
 ];
 
 /// Runs the command.
@@ -78,7 +84,7 @@ fn explain_field(arguments: &ExplainArguments, output: &mut Output) -> anyhow::R
     // Elements of arrays are asked for by the field that holds the array.
     let options = detect_static::Options { arrays: true, ..detect_static::Options::default() };
     let program = &mut session.program;
-    let checked = detect_static::check(program, &execution, &options);
+    let checked = detect_static::check(program, &models, &execution, &options);
     let lines = detect_static::explain_field(program, &execution, &checked, &class, &field);
     phases.finish();
     let Some(lines) = lines else { bail!("nothing is known about {class}.{field}") };

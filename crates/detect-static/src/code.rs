@@ -1,8 +1,9 @@
 //! What the code around an access says: which value is written, and whether it depends on the old one.
 
 use smallvec::SmallVec;
+use unsnarl_entity::EntitySet;
 use unsnarl_program::Program;
-use unsnarl_program::body::{Body, Constant, Operation, StatementId, Value};
+use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId};
 use unsnarl_program::names::{FieldRefId, Names};
 
@@ -81,6 +82,24 @@ pub(crate) fn is_tested(names: &Names, body: &Body, statement: StatementId) -> b
         }
         _ => false,
     })
+}
+
+/// Whether a method can return without coming to a statement.
+pub(crate) fn is_avoidable(body: &Body, statement: StatementId) -> bool {
+    let is_in = |block: BlockId| body.block_statements(block).any(|(id, _)| id == statement);
+    let mut seen: EntitySet<BlockId> = EntitySet::new();
+    let mut open = vec![body.entry()];
+    while let Some(block) = open.pop() {
+        if is_in(block) || !seen.insert(block) {
+            continue;
+        }
+        let operation = &body.terminator(block).operation;
+        if matches!(operation, Operation::Return(_)) {
+            return true;
+        }
+        open.extend(operation.targets());
+    }
+    false
 }
 
 fn field(operation: &Operation) -> Option<FieldRefId> {

@@ -540,6 +540,7 @@ mod tests {
             is_through_this: true,
             loaded_from: None,
             writes_default: false,
+            is_conditional: false,
         }
     }
 

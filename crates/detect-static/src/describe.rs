@@ -9,7 +9,10 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{InstanceId, Object, ObjectId, OriginId, Variable as HeapVariable};
 use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Origin, Program};
-use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Execution, Guard, PathStep};
+use unsnarl_symbolic::{
+    AccessKind, Accessed, Action, Event, EventId, Execution, Guard, LockEvent, LockEventId,
+    PathStep,
+};
 
 /// Names for people, made from what the program and the execution know.
 pub(crate) struct Describe<'d, 'm> {
@@ -83,6 +86,11 @@ impl<'d, 'm> Describe<'d, 'm> {
         &self.execution.events[event]
     }
 
+    /// The lock event behind an id.
+    pub(crate) fn lock_event(&self, event: LockEventId) -> &'d LockEvent {
+        &self.execution.lock_events[event]
+    }
+
     /// All writes of a field, those of constructors and class initializers as well.
     pub(crate) fn writes_of(&self, field: FieldId) -> &[EventId] {
         self.writes.get(&field).map_or(&[], Vec::as_slice)
@@ -149,11 +157,11 @@ impl<'d, 'm> Describe<'d, 'm> {
 
     /// The stack of an access, the access itself first.
     pub(crate) fn frames(&self, event: EventId) -> Vec<Frame> {
-        let mut stack = self.execution.stack(event);
-        if stack.is_empty() {
-            let data = self.event(event);
-            stack.push((self.method_of(data.instance), data.statement));
-        }
+        self.frames_of(&self.execution.stack(event))
+    }
+
+    /// A stack as findings show it.
+    pub(crate) fn frames_of(&self, stack: &[(MethodId, StatementId)]) -> Vec<Frame> {
         let mut frames = Vec::with_capacity(stack.len());
         for (position, &(method, statement)) in stack.iter().enumerate() {
             let class = self.program.methods()[method].class;
@@ -198,11 +206,20 @@ impl<'d, 'm> Describe<'d, 'm> {
     /// `Account.java:12`, or the method where the class file has no lines.
     pub(crate) fn place(&self, event: EventId) -> String {
         let data = self.event(event);
-        let mut at = (self.method_of(data.instance), data.statement);
-        if let Some(&made) = self.lambdas.get(&self.program.methods()[at.0].class) {
-            at = made;
-        }
-        self.place_of(at.0, at.1)
+        self.place_in(self.method_of(data.instance), data.statement)
+    }
+
+    /// The same of a lock event.
+    pub(crate) fn lock_place(&self, event: LockEventId) -> String {
+        let data = self.lock_event(event);
+        self.place_in(self.method_of(data.instance), data.statement)
+    }
+
+    /// A place in source code, also for what stands in the class of a lambda.
+    fn place_in(&self, method: MethodId, statement: StatementId) -> String {
+        let made = self.lambdas.get(&self.program.methods()[method].class);
+        let (method, statement) = made.copied().unwrap_or((method, statement));
+        self.place_of(method, statement)
     }
 
     /// `Account.java:12`, or the method where the class file has no lines.
@@ -228,7 +245,33 @@ impl<'d, 'm> Describe<'d, 'm> {
         Access::new(kind, self.frames(event)).by(self.thread(data.thread)).holding(self.locks(data))
     }
 
+    /// A lock event as findings show it.
+    pub(crate) fn lock_access(&self, event: LockEventId) -> Access {
+        let data = self.lock_event(event);
+        let kind = match data.action {
+            Action::Acquire(_) | Action::Initialize(_) => FoundKind::Acquire,
+            Action::Wait { .. } | Action::Receive | Action::Join => FoundKind::Wait,
+            Action::Notify | Action::Send => FoundKind::Notify,
+        };
+        let held = data.held.iter().map(|guard| self.named_lock(guard, self.own_label(guard)));
+        let frames = self.frames_of(&self.execution.lock_stack(event));
+        Access::new(kind, frames).by(self.thread(data.thread)).holding(held.collect())
+    }
+
     // Locks.
+
+    /// A single lock as the subject of a finding. Runs know the lock of a class as an object of `java.lang.Class`.
+    pub(crate) fn lock_of(&self, object: ObjectId) -> Lock {
+        let class = self.object_class(object);
+        if let Object::Class(_) = self.execution.heap.objects[object].object {
+            return Lock::of_class("java.lang.Class").labelled(simple_name(&class));
+        }
+        let lock = Lock::of_class(class);
+        match self.holder(object) {
+            Some(field) => lock.labelled(self.short_field(field)),
+            None => lock,
+        }
+    }
 
     /// The locks held at an access.
     pub(crate) fn locks(&self, event: &Event) -> Vec<Lock> {
@@ -236,11 +279,14 @@ impl<'d, 'm> Describe<'d, 'm> {
     }
 
     fn lock(&self, event: &Event, guard: &Guard) -> Lock {
+        self.named_lock(guard, self.lock_label(event, guard))
+    }
+
+    fn named_lock(&self, guard: &Guard, label: Option<String>) -> Lock {
         let mut classes: Vec<String> =
             guard.objects.iter().map(|&object| self.object_class(object)).collect();
         classes.sort_unstable();
         classes.dedup();
-        let label = self.lock_label(event, guard);
         let label = match (guard.mode, label) {
             (LockMode::Exclusive, label) => label,
             (LockMode::Shared, Some(label)) => Some(format!("{label}, shared")),
@@ -266,12 +312,12 @@ impl<'d, 'm> Describe<'d, 'm> {
 
     /// How the code names a lock: `this`, `this.lock`, `Bank.LOCK`, `class`.
     pub(crate) fn lock_label(&self, event: &Event, guard: &Guard) -> Option<String> {
-        if let [object] = *guard.objects
-            && matches!(self.execution.heap.objects[object].object, Object::Class(_))
+        let is_class = |object: ObjectId| {
+            matches!(self.execution.heap.objects[object].object, Object::Class(_))
+        };
+        if let Some(relation) = &guard.relation
+            && !matches!(*guard.objects, [object] if is_class(object))
         {
-            return Some("class".to_owned());
-        }
-        if let Some(relation) = &guard.relation {
             let to_lock = self.path(&relation.to_lock);
             if relation.to_base.is_empty() {
                 return Some(match (event.is_through_this, to_lock.is_empty()) {
@@ -287,7 +333,15 @@ impl<'d, 'm> Describe<'d, 'm> {
                 false => format!("{to_lock} of the holder of {to_base}"),
             });
         }
+        self.own_label(guard)
+    }
+
+    /// How the code names a lock, whatever is accessed: `Bank.LOCK`, `class`.
+    fn own_label(&self, guard: &Guard) -> Option<String> {
         let [object] = *guard.objects else { return None };
+        if let Object::Class(_) = self.execution.heap.objects[object].object {
+            return Some("class".to_owned());
+        }
         Some(self.short_field(self.holder(object)?))
     }
 

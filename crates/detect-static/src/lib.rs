@@ -3,22 +3,44 @@
 
 mod code;
 mod conflict;
+mod critical_wait;
 mod data_race;
 mod describe;
 mod explain;
 mod hint;
+mod indefinite_wait;
+mod initializer_cycle;
+mod lock_calls;
+mod lock_code;
+mod lock_graph;
+mod lock_name;
+mod lock_order_cycle;
+mod lock_text;
+mod lock_use;
+mod lost_notify;
+mod non_atomic_method;
 mod reasons;
+mod reassigned_lock;
+mod self_deadlock;
+mod shared_constant_lock;
 mod stale_value;
+mod unreleased_lock;
 mod unsafe_publication;
+mod wait_outside_loop;
+mod waits;
+mod walk;
+mod ways_out;
 
 use std::cell::OnceCell;
 
 use unsnarl_findings::{Finding, Rule};
+use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_symbolic::Execution;
 
 use conflict::Conflicts;
 use describe::Describe;
+use lock_use::LockUse;
 
 pub use explain::explain_field;
 
@@ -63,7 +85,43 @@ pub static DETECTORS: &[Detector] = &[
         name: unsafe_publication::NAME,
         run: unsafe_publication::run,
     },
+    Detector { rule: Rule::UnreleasedLock, name: unreleased_lock::NAME, run: unreleased_lock::run },
+    Detector {
+        rule: Rule::WaitOutsideLoop,
+        name: wait_outside_loop::NAME,
+        run: wait_outside_loop::run,
+    },
+    Detector { rule: Rule::ReassignedLock, name: reassigned_lock::NAME, run: reassigned_lock::run },
+    Detector {
+        rule: Rule::SharedConstantLock,
+        name: shared_constant_lock::NAME,
+        run: shared_constant_lock::run,
+    },
+    Detector { rule: Rule::LostNotify, name: lost_notify::NAME, run: lost_notify::run },
+    Detector { rule: Rule::SelfDeadlock, name: self_deadlock::NAME, run: self_deadlock::run },
+    Detector {
+        rule: Rule::LockOrderCycle,
+        name: lock_order_cycle::NAME,
+        run: lock_order_cycle::run,
+    },
+    Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
+    Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
     Detector { rule: Rule::StaleValue, name: stale_value::NAME, run: stale_value::run },
+    Detector {
+        rule: Rule::NonAtomicMethod,
+        name: non_atomic_method::NAME,
+        run: non_atomic_method::run,
+    },
+];
+
+/// The rules about how locks are used, which look at all code of the input.
+const LOCK_RULES: [Rule; 6] = [
+    Rule::UnreleasedLock,
+    Rule::WaitOutsideLoop,
+    Rule::ReassignedLock,
+    Rule::SharedConstantLock,
+    Rule::LostNotify,
+    Rule::SelfDeadlock,
 ];
 
 /// What every detector is given.
@@ -72,6 +130,8 @@ struct Input<'i, 'm> {
     describe: &'i Describe<'i, 'm>,
     options: &'i Options,
     conflicts: OnceCell<Conflicts>,
+    /// What the input does with locks; nothing unless one of [`LOCK_RULES`] is wanted.
+    lock_use: LockUse,
 }
 
 impl Input<'_, '_> {
@@ -85,11 +145,20 @@ impl Input<'_, '_> {
 type Output = Checked;
 
 /// Runs the detectors of the wanted rules.
-pub fn check(program: &mut Program<'_>, execution: &Execution<'_>, options: &Options) -> Checked {
-    let describe = Describe::new(program, execution);
-    let input = Input { describe: &describe, options, conflicts: OnceCell::new() };
-    let mut checked = Checked::default();
+pub fn check(
+    program: &mut Program<'_>,
+    models: &Models,
+    execution: &Execution<'_>,
+    options: &Options,
+) -> Checked {
     let is_wanted = |rule| options.rules.is_empty() || options.rules.contains(&rule);
+    let lock_use = match LOCK_RULES.into_iter().any(is_wanted) {
+        true => LockUse::new(program, models),
+        false => LockUse::default(),
+    };
+    let describe = Describe::new(program, execution);
+    let input = Input { describe: &describe, options, conflicts: OnceCell::new(), lock_use };
+    let mut checked = Checked::default();
     for detector in DETECTORS.iter().filter(|detector| is_wanted(detector.rule)) {
         (detector.run)(&input, &mut checked);
     }

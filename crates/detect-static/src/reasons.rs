@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Heuristic, Reason};
 use unsnarl_models::LockMode;
-use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
+use unsnarl_program::heap::{InstanceId, ObjectId, OriginId, OriginKind};
 use unsnarl_symbolic::{AccessKind, Event, EventId, Execution, Guard, PathStep};
 
 use crate::code;
@@ -122,7 +122,8 @@ static BARRIER_PHASES: Heuristic = Heuristic {
 pub(crate) fn reasons(race: &Race<'_, '_>) -> Vec<Reason> {
     let mut reasons = locking(race);
     reasons.extend(values(race));
-    reasons.extend(objects(race));
+    let accesses = [race.event(race.best.write), race.event(race.best.other)];
+    reasons.extend(objects(race.describe, race.best.object, accesses));
     reasons.extend(order(race.describe, race.best.write, race.best.other));
     reasons.extend(barrier(race));
     reasons
@@ -194,13 +195,15 @@ fn values(race: &Race<'_, '_>) -> Vec<Reason> {
     reasons
 }
 
-/// What objects and kinds of threads say.
-fn objects(race: &Race<'_, '_>) -> Vec<Reason> {
-    let describe = race.describe;
+/// What the object and the kinds of threads of two accesses say.
+pub(crate) fn objects(
+    describe: &Describe<'_, '_>,
+    object: Option<ObjectId>,
+    [first, second]: [&Event; 2],
+) -> Vec<Reason> {
     let execution = describe.execution;
-    let (first, second) = (race.event(race.best.write), race.event(race.best.other));
     let mut reasons = Vec::new();
-    match race.best.object {
+    match object {
         Some(object) if describe.is_unknown(object) => reasons.push(UNKNOWN_OBJECT.holds()),
         Some(object) if !execution.is_unique(object) => {
             let made =
@@ -220,9 +223,7 @@ fn objects(race: &Race<'_, '_>) -> Vec<Reason> {
         }
         _ => reasons.push(ONE_OBJECT.holds()),
     }
-    reasons.extend(
-        race.best.object.and_then(|object| coarse_heap(execution, object, [first, second])),
-    );
+    reasons.extend(object.and_then(|object| coarse_heap(execution, object, [first, second])));
     let kinds = [first, second].map(|event| execution.heap.origins[event.thread].kind);
     if kinds.contains(&OriginKind::Later) {
         reasons.push(UNKNOWN_THREAD.holds());
@@ -239,18 +240,31 @@ pub(crate) fn coarse_heap(
     object: ObjectId,
     accesses: [&Event; 2],
 ) -> Option<Reason> {
+    coarse(execution, object, &accesses.map(|event| event.instance))
+}
+
+/// Whether an object or one of the methods that have to do with it is told apart only roughly.
+pub(crate) fn coarse(
+    execution: &Execution<'_>,
+    object: ObjectId,
+    instances: &[InstanceId],
+) -> Option<Reason> {
     let heap = &execution.heap;
-    let is_mixed = |event: &Event| {
-        let origin = heap.instances[event.instance].origin;
+    let is_mixed = |instance: &InstanceId| {
+        let origin = heap.instances[*instance].origin;
         heap.origins[origin].kind == OriginKind::Mixed
     };
     let made = &heap.objects[object];
     let is_object_mixed = !heap.widened.is_empty() && made.origin.is_none() && made.made.is_some();
-    (is_object_mixed || accesses.into_iter().any(is_mixed)).then(|| COARSE_HEAP.holds())
+    (is_object_mixed || instances.iter().any(is_mixed)).then(|| COARSE_HEAP.holds())
 }
 
 /// Why the accesses are not ordered.
-fn order(describe: &Describe<'_, '_>, first: EventId, second: EventId) -> Option<Reason> {
+pub(crate) fn order(
+    describe: &Describe<'_, '_>,
+    first: EventId,
+    second: EventId,
+) -> Option<Reason> {
     let (first, second) = (describe.event(first).thread, describe.event(second).thread);
     let origins = &describe.execution.heap.origins;
     let started = |thread: OriginId| origins[thread].start;

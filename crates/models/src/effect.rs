@@ -172,6 +172,8 @@ pub enum Effect {
         mode: LockMode,
         /// `Forever` unless said otherwise.
         blocking: Blocking,
+        /// A thread that holds it is not let in a second time.
+        once: bool,
         /// Only with this outcome.
         when: Option<Outcome>,
     },
@@ -218,6 +220,8 @@ pub enum Effect {
         within: Option<Place>,
         /// `Never` unless said otherwise.
         blocking: Blocking,
+        /// What is received is used up: nobody receives it again.
+        once: bool,
         /// Only with this outcome.
         when: Option<Outcome>,
     },
@@ -474,6 +478,10 @@ fn blocking_word(blocking: Blocking, usual: Blocking) -> &'static str {
     }
 }
 
+fn once_word(once: bool) -> &'static str {
+    if once { " once" } else { "" }
+}
+
 /// ` from P for Q`, or nothing.
 struct Ranged<'a>(Option<&'a Range>);
 
@@ -498,10 +506,11 @@ impl<T: fmt::Display> fmt::Display for Phrase<'_, T> {
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Effect::Acquire { lock, mode, blocking, when } => {
+            Effect::Acquire { lock, mode, blocking, once, when } => {
                 let (mode, blocking) =
                     (mode_word(*mode), blocking_word(*blocking, Blocking::Forever));
-                write!(f, "acquire {lock}{mode}{blocking}{}", Phrase("when", when.as_ref()))
+                let once = once_word(*once);
+                write!(f, "acquire {lock}{mode}{blocking}{once}{}", Phrase("when", when.as_ref()))
             }
             Effect::Release { lock, mode, when } => {
                 let mode = mode_word(*mode);
@@ -520,11 +529,12 @@ impl fmt::Display for Effect {
                 Phrase("in", within.as_ref()),
                 Phrase("when", when.as_ref())
             ),
-            Effect::Receive { channel, within, blocking, when } => write!(
+            Effect::Receive { channel, within, blocking, once, when } => write!(
                 f,
-                "receive {channel}{}{}{}",
+                "receive {channel}{}{}{}{}",
                 Phrase("in", within.as_ref()),
                 blocking_word(*blocking, Blocking::Never),
+                once_word(*once),
                 Phrase("when", when.as_ref())
             ),
             Effect::Start { call, kind, groups, after } => {

@@ -130,6 +130,8 @@ struct RawPackage {
     treat: RawTreatment,
     #[serde(default)]
     reason: String,
+    #[serde(default)]
+    interleaved: bool,
 }
 
 #[derive(Deserialize)]
@@ -264,6 +266,7 @@ impl<'a> Reader<'_, 'a> {
                 RawTreatment::Opaque => Treatment::Opaque,
             },
             reason: raw.reason.into(),
+            is_interleaved: raw.interleaved,
         };
         Ok((self.internal_name("packages", prefix)?, rule))
     }

@@ -132,6 +132,8 @@ pub struct PackageRule {
     pub treatment: Treatment,
     /// Why, for notes; may be empty.
     pub reason: Box<str>,
+    /// Whether nobody expects that several steps on one of its objects are one, as with output.
+    pub is_interleaved: bool,
 }
 
 /// A named set of entry points. Class names are internal.

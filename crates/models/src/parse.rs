@@ -136,6 +136,7 @@ impl<'a> Parser<'a> {
                 lock: self.place()?,
                 mode: self.mode(),
                 blocking: self.blocking(Blocking::Forever),
+                once: self.accept_word("once"),
                 when: self.when()?,
             },
             "release" => {
@@ -156,6 +157,7 @@ impl<'a> Parser<'a> {
                 channel: self.place()?,
                 within: self.phrase("in")?,
                 blocking: self.blocking(Blocking::Never),
+                once: self.accept_word("once"),
                 when: self.when()?,
             },
             "start" => self.start()?,

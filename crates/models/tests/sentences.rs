@@ -206,9 +206,11 @@ fn synchronization() -> impl Strategy<Value = Effect> {
     let kind = prop::sample::select(StartKind::ALL.map(|(kind, _)| kind).to_vec());
     let groups = || prop::collection::vec(place(), 0..3);
     prop_oneof![
-        (place(), mode(), blocking(), when()).prop_map(|(lock, mode, blocking, when)| {
-            Effect::Acquire { lock, mode, blocking, when }
-        }),
+        (place(), mode(), blocking(), any::<bool>(), when()).prop_map(
+            |(lock, mode, blocking, once, when)| {
+                Effect::Acquire { lock, mode, blocking, once, when }
+            }
+        ),
         (place(), mode(), when()).prop_map(|(lock, mode, when)| Effect::Release {
             lock,
             mode,
@@ -225,8 +227,10 @@ fn synchronization() -> impl Strategy<Value = Effect> {
             within,
             when
         }),
-        (place(), some_place(), blocking(), when()).prop_map(
-            |(channel, within, blocking, when)| Effect::Receive { channel, within, blocking, when }
+        (place(), some_place(), blocking(), any::<bool>(), when()).prop_map(
+            |(channel, within, blocking, once, when)| {
+                Effect::Receive { channel, within, blocking, once, when }
+            }
         ),
         (call(), kind, groups(), groups()).prop_map(|(call, kind, groups, after)| Effect::Start {
             call,

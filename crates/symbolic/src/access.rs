@@ -25,6 +25,10 @@ pub(crate) struct Access<'h> {
     pub(crate) objects: Cow<'h, [ObjectId]>,
     pub(crate) accessed: Accessed,
     pub(crate) is_atomic: bool,
+    /// A library method that takes the lock of the object for the access.
+    pub(crate) is_locked: bool,
+    /// Whether it is written depends on what was there, in one step.
+    pub(crate) is_conditional: bool,
     pub(crate) written: Option<Value>,
 }
 
@@ -79,6 +83,8 @@ pub(crate) fn accesses<'h>(
             objects: Cow::Borrowed(base.map_or(&[], objects)),
             accessed,
             is_atomic: access & flags::VOLATILE != 0,
+            is_locked: false,
+            is_conditional: false,
             written,
         });
     }
@@ -94,12 +100,22 @@ fn modelled<'m>(
     call: ModelCall<'m>,
     found: &mut SmallVec<[Access<'_>; 1]>,
 ) {
+    let mut locked = None;
     for effect in &call.model.effects {
-        let (kind, place, atomic) = match effect {
-            Effect::Read { place, atomic, .. } => (AccessKind::Read, place, *atomic),
-            Effect::Write { place, atomic, .. } => (AccessKind::Write, place, *atomic),
+        let (kind, place, atomic, when) = match effect {
+            Effect::Read { place, atomic, .. } => (AccessKind::Read, place, *atomic, &None),
+            Effect::Write { place, atomic, when, .. } => (AccessKind::Write, place, *atomic, when),
+            Effect::Acquire { lock, .. } => {
+                locked = Some(lock);
+                continue;
+            }
+            Effect::Release { .. } => {
+                locked = None;
+                continue;
+            }
             _ => continue,
         };
+        let is_locked = locked == Some(place);
         let held = match place {
             // What is in the slot is accessed, such as the collection behind an iterator.
             Place::Slot(..) => {
@@ -124,8 +140,18 @@ fn modelled<'m>(
             });
             let written = None;
             let is_atomic = atomic || is_volatile;
+            let is_conditional = !is_unconditional(when);
             let objects = Cow::Owned(objects);
-            found.push(Access { kind, base, objects, accessed, is_atomic, written });
+            found.push(Access {
+                kind,
+                base,
+                objects,
+                accessed,
+                is_atomic,
+                is_locked,
+                is_conditional,
+                written,
+            });
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::execute::{
     Binding, CallSite, Entry, EntryId, Executor, Exit, Frame, OutcomeId, join_into,
 };
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Lock, State, unite};
+use crate::state::{Fresh, Lock, State, Taken, unite};
 use crate::threads::is_followed;
 use crate::within::DoingsId;
 
@@ -154,7 +154,8 @@ impl Executor<'_, '_> {
         for &context in &*entered {
             self.ensure(context);
             if self.is_final {
-                self.entered.push((context, id));
+                let scopes = self.scopes(before);
+                self.entered.push((context, id, scopes));
             }
             let Some(outcome) = self.contexts[context].outcome else {
                 is_passed_over |= self.is_passed_over(frame.context);
@@ -381,7 +382,8 @@ impl Executor<'_, '_> {
             let number = inner.locks.len() as u8;
             told_locks[at] = number;
             let (path, inherited) = (path.clone(), Some(number));
-            inner.locks.push(Lock { path, count: 1, inherited, ..lock.clone() });
+            let taken = Taken::Outside;
+            inner.locks.push(Lock { path, count: 1, inherited, taken, ..lock.clone() });
         }
         told_locks
     }
@@ -567,7 +569,7 @@ fn leave_locks(
             .find(|held| held.mode == lock.mode && held.path.is_some() && held.path == path)
         {
             Some(held) => held.count = held.count.saturating_add(lock.count),
-            None => after.locks.push(Lock { path, ..lock.clone() }),
+            None => after.locks.push(Lock { path, taken: Taken::Now, ..lock.clone() }),
         }
     }
 }

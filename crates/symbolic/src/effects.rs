@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use unsnarl_models::{Blocking, Effect, LockMode, Outcome, Place, StartKind};
-use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{ModelCall, ObjectId, OriginId, OriginKind};
 
 use crate::access::{channels, is_unconditional, value_of};
@@ -53,7 +53,7 @@ impl<'m> Executor<'_, 'm> {
                         self.send(channel, state);
                     }
                 }
-                Effect::Receive { channel, within: None, blocking, when }
+                Effect::Receive { channel, within: None, blocking, when, .. }
                     if is_unconditional(when) && *blocking != Blocking::Never =>
                 {
                     self.receive_place(frame, id, call, channel, state);
@@ -125,7 +125,7 @@ impl<'m> Executor<'_, 'm> {
                     let (path, objects) = self.lock(frame, id, call, lock);
                     self.acquire(path, objects, *mode, state);
                 }
-                Effect::Receive { channel, within: None, blocking, when } => {
+                Effect::Receive { channel, within: None, blocking, when, .. } => {
                     let is_told = match when {
                         Some(when) => holds(when, test),
                         None => *blocking == Blocking::Never && test != Test::Zero,
@@ -165,7 +165,7 @@ impl<'m> Executor<'_, 'm> {
         })
     }
 
-    fn lock(
+    pub(crate) fn lock(
         &mut self,
         frame: &Frame,
         id: StatementId,
@@ -186,7 +186,7 @@ impl<'m> Executor<'_, 'm> {
         place: &Place,
     ) -> Option<Path> {
         if let Some(value) = value_of(&frame.facts, self.program, id, call, place) {
-            return Some(self.strict_path(frame, value));
+            return Some(self.strict_path(frame, self.behind_chain(frame, value)));
         }
         let Place::Slot(holder, name) = place else { return None };
         if let Some(value) = value_of(&frame.facts, self.program, id, call, holder) {
@@ -213,6 +213,25 @@ impl<'m> Executor<'_, 'm> {
             return Some(path);
         }
         path.step(PathStep::Slot(name))
+    }
+
+    /// The first object of a chain of calls that all return what they are called on: `text.append(…).append(…)`.
+    fn behind_chain(&self, frame: &Frame, mut value: Value) -> Value {
+        loop {
+            value = frame.facts.uncast(value);
+            let made = frame.facts.body.values[value].definition;
+            let Operation::Invoke { arguments, .. } = &frame.facts.body.statements[made].operation
+            else {
+                return value;
+            };
+            let models = self.heap.models_at(frame.instance, made);
+            let mut effects = models.iter().flat_map(|call| &call.model.effects);
+            let returns_this = |effect: &Effect| *effect == Effect::Return(Place::This);
+            match (models, arguments.first()) {
+                ([_], Some(&this)) if effects.any(returns_this) => value = this,
+                _ => return value,
+            }
+        }
     }
 
     fn receive_place(

@@ -15,6 +15,8 @@ entity_id! {
     pub struct EventId("e");
     /// A method in a heap context, entered with certain locks and at a certain time: a site context.
     pub struct ContextId("c");
+    /// An access, whichever of the threads that come to its context makes it.
+    pub struct SeenId("seen");
 }
 
 /// An access to a variable, by one statement in one context.
@@ -47,6 +49,8 @@ pub struct Event {
     pub loaded_from: Option<FieldId>,
     /// The value written is the constant that the variable already has by default (null, 0, false).
     pub writes_default: bool,
+    /// Whether it is written depends on what was there, in one step: a compare-and-set.
+    pub is_conditional: bool,
 }
 
 /// How a variable is accessed.
@@ -82,10 +86,18 @@ pub struct Guard {
     pub relation: Option<Relation>,
 }
 
+impl Guard {
+    /// Whether it is the very object that is accessed.
+    pub fn is_the_base(&self) -> bool {
+        let is_empty = |it: &Relation| it.to_base.is_empty() && it.to_lock.is_empty();
+        self.relation.as_ref().is_some_and(is_empty)
+    }
+}
+
 /// How a lock and the accessed object are reached from one and the same object. Both paths empty: the
 /// lock is the accessed object. Only `to_base` empty: the lock hangs on the accessed object by final
 /// fields. Only `to_lock` empty: the lock is the host of the accessed object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Relation {
     /// From the root to the accessed object.
     pub to_base: SmallVec<[PathStep; 2]>,

@@ -24,14 +24,16 @@ use unsnarl_program::{MethodId, Program};
 
 pub(crate) use entry::{Binding, Entry};
 
+use crate::deeds::{Scopes, ScopesId};
 use crate::emit::{Time, TimeId};
 use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
+use crate::initializers::Initializers;
 use crate::memory::Memory;
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
-use crate::scopes::Scopes;
+use crate::releases::Releases;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
 use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
@@ -70,6 +72,7 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
 }
 
 /// The machine.
@@ -84,6 +87,7 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'e Initializers,
     /// What may happen while methods run.
     pub(crate) within: &'e Within,
     pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
@@ -120,8 +124,10 @@ pub(crate) struct Executor<'e, 'm> {
     /// Whether the last round is under way, in which nothing changes any more.
     pub(crate) is_final: bool,
     /// The contexts that are entered by the block that is being gone through in the last round, with the
-    /// calls that enter them.
-    pub(crate) entered: Vec<(ContextId, StatementId)>,
+    /// calls that enter them and the lock scopes of those.
+    pub(crate) entered: Vec<(ContextId, StatementId, ScopesId)>,
+    /// The lock scopes in which something is done.
+    pub(crate) scopes: UniqueMap<ScopesId, Scopes>,
     /// What is known at accesses about the order with other threads.
     pub(crate) times: UniqueMap<TimeId, Time>,
     /// Threads that were once started on an object that others could see.
@@ -129,7 +135,7 @@ pub(crate) struct Executor<'e, 'm> {
     /// What its starter knows when a thread is started.
     pub(crate) at_start: FxHashMap<OriginId, State>,
     /// Where scopes of locks end.
-    pub(crate) scopes: Scopes,
+    pub(crate) releases: Releases,
 }
 
 /// A method in a heap context, entered in a state.
@@ -199,6 +205,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             channels,
         } = facts;
@@ -212,6 +219,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             gathered,
             views,
             class_locks,
+            initializers,
             within,
             sets: UniqueMap::new(),
             heap_sets: SecondaryMap::new(),
@@ -236,10 +244,11 @@ impl<'e, 'm> Executor<'e, 'm> {
             cut: EntitySet::new(),
             is_final: false,
             entered: Vec::new(),
+            scopes: UniqueMap::new(),
             times: UniqueMap::new(),
             seen_receivers: EntitySet::new(),
             at_start: FxHashMap::default(),
-            scopes: Scopes::default(),
+            releases: Releases::default(),
         }
     }
 

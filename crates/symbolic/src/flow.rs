@@ -10,8 +10,7 @@ use unsnarl_entity::EntityId;
 use unsnarl_program::body::{BlockId, Constant, Operation, Value};
 use unsnarl_program::heap::OriginId;
 
-use crate::emit::Key;
-use crate::event::Event;
+use crate::emit::Emitted;
 use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
@@ -112,32 +111,35 @@ impl Executor<'_, '_> {
         flow
     }
 
-    /// Goes through the statements of a block; tells the accesses on the way, if they are asked for.
+    /// Goes through the statements of a block; tells the events on the way, if they are asked for.
     pub(crate) fn go_through(
         &mut self,
         frame: &Frame,
         block: BlockId,
         mut state: State,
-        mut accesses: Option<&mut Vec<(Key, Event)>>,
+        mut emitted: Option<&mut Emitted>,
     ) -> Effect {
         let body = Arc::clone(&frame.facts.body);
         let has_handlers = !body.blocks[block].handlers.is_empty();
         let (mut thrown, mut thrown_last): (Option<State>, Option<State>) = (None, None);
         let mut is_alive = true;
+        // Synchronized methods and branches take locks before the first statement.
+        self.note_taken(frame, body.blocks[block].start, &mut state);
         for (id, statement) in body.block_statements(block) {
-            if let Some(accesses) = &mut accesses {
-                self.emit(frame, id, &state, accesses);
+            if let Some(emitted) = &mut emitted {
+                self.emit(frame, id, &state, emitted);
             }
             let may_throw = has_handlers && statement.operation.can_throw();
             if may_throw && thrown_last.as_ref() != Some(&state) {
                 thrown_last = Some(state.clone());
                 join_into(&mut thrown, Cow::Borrowed(&state));
             }
-            let locks = accesses.is_some().then(|| state.locks.clone());
+            let locks = emitted.is_some().then(|| state.locks.clone());
             is_alive = self.transfer(frame, id, &mut state);
             if let Some(locks) = locks {
-                self.note_scopes(frame, id, &locks, &state);
+                self.note_releases(frame, id, &locks, &state);
             }
+            self.note_taken(frame, id, &mut state);
             if !is_alive {
                 break;
             }

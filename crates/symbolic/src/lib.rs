@@ -6,6 +6,7 @@ mod access;
 mod calls;
 mod confined;
 mod containers;
+mod deeds;
 mod effects;
 mod emit;
 mod event;
@@ -13,12 +14,14 @@ mod execute;
 mod flow;
 mod gather;
 mod hosts;
+mod initializers;
+mod locking;
 mod memory;
 mod method;
 mod order;
 mod oug;
 mod path;
-mod scopes;
+mod releases;
 mod sharing;
 mod signals;
 mod state;
@@ -31,11 +34,13 @@ mod within;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
-    Sharing,
+    SeenId, Sharing,
 };
 
+pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
+pub use locking::{Action, LockEvent, LockEventId};
 pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
-pub use scopes::HeldLock;
+pub use releases::HeldLock;
 
 use std::sync::Arc;
 
@@ -47,15 +52,18 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
 use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
 use unsnarl_program::names::Type;
-use unsnarl_program::{MethodId, Program};
+use unsnarl_program::path::Role;
+use unsnarl_program::{ClassId, MethodId, Program};
 
+use deeds::Deeds;
 use emit::{Time, TimeId, Ways};
 use execute::{Executor, Facts};
 use gather::Gathered;
 use hosts::Hosts;
+use initializers::Initializers;
 use method::Methods;
-use scopes::Scopes;
-use sharing::SharingFacts;
+use releases::Releases;
+use sharing::{SharingFacts, Watched};
 use signals::Signals;
 use state::{Channel, ChannelId, Joined, State};
 use threads::Threads;
@@ -69,6 +77,8 @@ pub struct Execution<'m> {
     pub heap: Heap<'m>,
     /// The accesses to objects that may be shared, and to static fields.
     pub events: PrimaryMap<EventId, Event>,
+    /// What threads do with locks that they share, and what they wait for.
+    pub lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// What was made coarser and what could not be followed, as sentences for the user.
     pub notes: Vec<String>,
     methods: Methods,
@@ -86,9 +96,13 @@ pub struct Execution<'m> {
     /// Objects that belong to one instance of the thread.
     confined: FxHashSet<(OriginId, ObjectId)>,
     contexts: PrimaryMap<ContextId, InstanceId>,
-    scopes: Scopes,
+    initializers: Initializers,
+    releases: Releases,
     /// How each thread first comes to a context.
     ways: SecondaryMap<OriginId, Ways>,
+    deeds: Deeds,
+    /// The classes of whose objects nobody expects that several steps are one.
+    interleaved: EntitySet<ClassId>,
 }
 
 /// How to run.
@@ -112,9 +126,11 @@ impl<'m> Execution<'m> {
         progress("threads");
         let methods = Methods::new(program, &heap);
         let class_locks = class_locks(program, &mut heap, &methods);
-        let threads = Threads::new(program, &heap, &methods);
+        let threads = Threads::new(program, &heap, &methods, &class_locks);
         progress("sharing");
-        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads);
+        let initializers = Initializers::new(program, &heap, &methods);
+        let watched = Watched { class_locks: &class_locks, initializers: &initializers };
+        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, watched);
         let hosts = Hosts::new(program, &heap, &methods);
         let views = Views::new(program, &heap, &methods);
         progress("execution");
@@ -133,6 +149,7 @@ impl<'m> Execution<'m> {
             channels,
             views: &views,
             class_locks: &class_locks,
+            initializers: &initializers,
         };
         let mut executor = Executor::new(program, facts);
         executor.run();
@@ -158,7 +175,7 @@ impl<'m> Execution<'m> {
         let at_start = std::mem::take(&mut executor.at_start);
         let seen_receivers = std::mem::take(&mut executor.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
-        let scopes = std::mem::take(&mut executor.scopes);
+        let releases = std::mem::take(&mut executor.releases);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -166,6 +183,7 @@ impl<'m> Execution<'m> {
             events: events.events,
             times: events.times,
             time_of: events.time_of,
+            lock_events: events.lock_events,
             heap,
             notes,
             methods,
@@ -178,8 +196,11 @@ impl<'m> Execution<'m> {
             at_start,
             confined,
             contexts,
-            scopes,
+            initializers,
+            releases,
             ways: events.ways,
+            deeds: events.deeds,
+            interleaved: interleaved(program, models),
         }
     }
 
@@ -238,23 +259,45 @@ impl<'m> Execution<'m> {
         collect(self.events.values().map(|event| &event.objects))
     }
 
-    /// All objects that are locks at an access.
+    /// All objects that are locks at an access, or of a lock event.
     pub fn held_objects(&self) -> EntitySet<ObjectId> {
         let guards = self.events.values().flat_map(|event| event.guards.iter());
-        collect(guards.map(|guard| &guard.objects))
+        let held = self.lock_events.values().flat_map(|event| event.held.iter());
+        let used = self.lock_events.values().map(|event| &event.objects);
+        collect(guards.chain(held).map(|guard| &guard.objects).chain(used))
     }
 
     /// The calls that lead from the root of the thread to an access, the access itself first.
     pub fn stack(&self, event: EventId) -> Vec<(MethodId, StatementId)> {
         let event = &self.events[event];
-        let ways = &self.ways[event.thread];
+        self.stack_of(event.thread, event.context, event.statement)
+    }
+
+    /// The calls that lead from the root of a thread to a statement of a context, the statement first.
+    pub fn stack_of(
+        &self,
+        thread: OriginId,
+        context: ContextId,
+        statement: StatementId,
+    ) -> Vec<(MethodId, StatementId)> {
+        let ways = &self.ways[thread];
         let mut frames = Vec::new();
-        let mut next = Some((event.context, event.statement));
+        let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
             next = ways[context];
         }
         frames
+    }
+
+    /// The method of a context in its heap context.
+    pub fn instance(&self, context: ContextId) -> InstanceId {
+        self.contexts[context]
+    }
+
+    /// Whether nobody expects of the objects of a class that several steps are one, as with output.
+    pub fn is_interleaved(&self, class: ClassId) -> bool {
+        self.interleaved.contains(class)
     }
 
     /// How many methods in how many situations were executed.
@@ -273,6 +316,15 @@ fn collect<'s>(sets: impl Iterator<Item = &'s Arc<[ObjectId]>>) -> EntitySet<Obj
     let mut known: FxHashSet<*const ObjectId> = FxHashSet::default();
     let sets = sets.filter(|objects| known.insert(objects.as_ptr()));
     sets.flat_map(|objects| objects.iter().copied()).collect()
+}
+
+fn interleaved(program: &Program<'_>, models: &Models) -> EntitySet<ClassId> {
+    let is_it = |&class: &ClassId| {
+        let name = program.names.text(program.classes()[class].name);
+        program.role(class) != Some(Role::Input)
+            && models.package_rule(&name).is_some_and(|rule| rule.is_interleaved)
+    };
+    program.classes().keys().filter(is_it).collect()
 }
 
 /// The class objects that static synchronized methods lock, made where the heap has none.

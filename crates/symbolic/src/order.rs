@@ -13,6 +13,13 @@ use crate::event::{AccessKind, Accessed, CommonGuard, Event, EventId, Guard, Ord
 use crate::state::{Channel, Joined};
 use crate::sweep::is_avoidable;
 
+/// A point of the execution of a thread, with what is known there about the order with other threads.
+#[derive(Clone, Copy)]
+pub(crate) struct Moment<'t> {
+    pub(crate) thread: OriginId,
+    pub(crate) time: &'t Time,
+}
+
 impl Execution<'_> {
     pub(crate) fn find_order(
         &self,
@@ -21,6 +28,29 @@ impl Execution<'_> {
         second: EventId,
     ) -> Option<Order> {
         let (one, other) = (&self.events[first], &self.events[second]);
+        let is_initial = [one, other].iter().any(|event| self.is_initializer(event.thread));
+        if object.is_some() && !is_initial && (one.is_fresh || other.is_fresh) {
+            let is_same = one.thread == other.thread && self.is_unique_thread(one.thread);
+            return Some(if is_same { Order::SameThread } else { Order::Fresh });
+        }
+        let order = self.order_of(object, self.moment(first), self.moment(second));
+        let is_sure = !matches!(order, None | Some(Order::Join { is_assumed: true }));
+        let Some(object) = object.filter(|_| !is_sure) else { return order };
+        let pairs = [(first, second), (second, first)];
+        if pairs.iter().any(|&(early, late)| self.is_own_signal(object, early, late)) {
+            return Some(Order::Signal);
+        }
+        let is_encapsulated = || self.is_encapsulated(object, one, other);
+        order.or_else(|| is_encapsulated().then_some(Order::Encapsulated))
+    }
+
+    /// Why two moments cannot be at once. The object is what both are about.
+    pub(crate) fn order_of(
+        &self,
+        object: Option<ObjectId>,
+        one: Moment<'_>,
+        other: Moment<'_>,
+    ) -> Option<Order> {
         if one.thread == other.thread && self.is_unique_thread(one.thread) {
             return Some(Order::SameThread);
         }
@@ -28,12 +58,8 @@ impl Execution<'_> {
             // A class is initialized before anybody uses it.
             return Some(Order::Start);
         }
-        if object.is_some() && (one.is_fresh || other.is_fresh) {
-            return Some(Order::Fresh);
-        }
-        let pairs = [(first, second), (second, first)];
-        if pairs.iter().any(|&(early, late)| self.is_before_start(early, self.events[late].thread))
-        {
+        let pairs = [(one, other), (other, one)];
+        if pairs.iter().any(|&(early, late)| self.has_not_begun(early, late.thread)) {
             return Some(Order::Start);
         }
         let joins = pairs.iter().filter_map(|&(early, late)| self.joined_at(object, early, late));
@@ -45,14 +71,15 @@ impl Execution<'_> {
             Some(true) => return Some(Order::Join { is_assumed: true }),
             None => {}
         }
-        if self.is_serial(one.thread, other.thread) {
-            return Some(Order::Serial);
-        }
-        self.is_encapsulated(object?, one, other).then_some(Order::Encapsulated)
+        self.is_serial(one.thread, other.thread).then_some(Order::Serial)
     }
 
     fn time(&self, event: EventId) -> &Time {
         &self.times[self.time_of[event.index()]]
+    }
+
+    fn moment(&self, event: EventId) -> Moment<'_> {
+        Moment { thread: self.events[event].thread, time: self.time(event) }
     }
 
     fn is_initializer(&self, thread: OriginId) -> bool {
@@ -68,30 +95,37 @@ impl Execution<'_> {
 
     /// Whether no instance of a thread has begun when an access happens.
     pub(crate) fn is_before_start(&self, event: EventId, thread: OriginId) -> bool {
-        let own = self.events[event].thread;
-        self.is_unique_thread(own) && self.is_not_begun(event, thread, &mut vec![own])
+        self.has_not_begun(self.moment(event), thread)
+    }
+
+    fn has_not_begun(&self, moment: Moment<'_>, thread: OriginId) -> bool {
+        let own = moment.thread;
+        self.is_unique_thread(own) && self.is_not_begun(moment, thread, &mut vec![own])
     }
 
     /// `seen` are threads that need not be looked at again: whoever starts another of its own kind was
     /// started itself before.
-    fn is_not_begun(&self, event: EventId, thread: OriginId, seen: &mut Vec<OriginId>) -> bool {
-        let own = self.events[event].thread;
+    fn is_not_begun(&self, moment: Moment<'_>, thread: OriginId, seen: &mut Vec<OriginId>) -> bool {
         let starters = self.threads.starters(&self.heap, thread);
         seen.push(thread);
         !starters.is_empty()
             && starters.iter().all(|&starter| {
-                if starter == own {
-                    return !self.time(event).started.contains(&thread);
+                if starter == moment.thread {
+                    return !moment.time.started.contains(&thread);
                 }
-                seen.contains(&starter) || self.is_not_begun(event, starter, seen)
+                seen.contains(&starter) || self.is_not_begun(moment, starter, seen)
             })
     }
 
     /// Whether all instances of the thread of the first access have ended when the second happens; if
     /// so, whether that is assumed only.
-    fn joined_at(&self, object: Option<ObjectId>, early: EventId, late: EventId) -> Option<bool> {
-        let (thread, own) = (self.events[early].thread, self.events[late].thread);
-        let time = self.time(late);
+    fn joined_at(
+        &self,
+        object: Option<ObjectId>,
+        early: Moment<'_>,
+        late: Moment<'_>,
+    ) -> Option<bool> {
+        let (thread, own, time) = (early.thread, late.thread, late.time);
         if self.is_unique_thread(own)
             && let Some(is_assumed) = self.has_ended(&time.joined, own, thread, 0)
         {
@@ -170,9 +204,13 @@ impl Execution<'_> {
     /// Whether the second access has received a signal that only the thread of the first can have sent
     /// and that it had not sent yet. If many instances of that thread send, those who wait are taken to
     /// wait for all of them: then the answer is true.
-    fn signalled(&self, object: Option<ObjectId>, early: EventId, late: EventId) -> Option<bool> {
-        let thread = self.events[early].thread;
-        let (before, after) = (self.time(early), self.time(late));
+    fn signalled(
+        &self,
+        object: Option<ObjectId>,
+        early: Moment<'_>,
+        late: Moment<'_>,
+    ) -> Option<bool> {
+        let (thread, before, after) = (early.thread, early.time, late.time);
         let is_unique = self.is_unique_thread(thread);
         let found = after.received.iter().any(|&(channel, is_base)| {
             let is_known = match self.channels[channel] {
@@ -188,12 +226,7 @@ impl Execution<'_> {
                     ends.senders[..] == [thread] && (is_unique || ends.is_waited_for_once())
                 })
         });
-        if found && is_unique
-            || object.is_some_and(|object| self.is_own_signal(object, early, late))
-        {
-            return Some(false);
-        }
-        found.then_some(true)
+        found.then_some(!is_unique)
     }
 
     /// Whether the second access has received a signal from the very object that is accessed, which only
@@ -280,10 +313,20 @@ impl Execution<'_> {
     /// Whether both accesses are by the thread that the object belongs to. If two methods access an object
     /// that each has made itself, and it is the same object, they are one and the same call.
     fn is_encapsulated(&self, object: ObjectId, one: &Event, other: &Event) -> bool {
-        let is_own = |event: &Event| self.confined.contains(&(event.thread, object));
         self.sharing(object) == Sharing::ThreadSpecific
-            || is_own(one) && is_own(other) && self.have_one_thread(one.thread, other.thread)
+            || self.is_of_one_thread(object, one.thread, other.thread)
             || self.maker(one).is_some() && self.maker(other).is_some()
+    }
+
+    /// Whether an object that two threads use belongs to one instance of them.
+    pub(crate) fn is_of_one_thread(
+        &self,
+        object: ObjectId,
+        one: OriginId,
+        other: OriginId,
+    ) -> bool {
+        let is_own = |thread| self.confined.contains(&(thread, object));
+        is_own(one) && is_own(other) && self.have_one_thread(one, other)
     }
 
     /// The statement that makes the object whose field is accessed, if it is in the same method.

@@ -7,12 +7,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
 use unsnarl_models::{Effect, MethodModel, Place};
-use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable};
+use unsnarl_program::heap::{
+    Heap, Instance, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable,
+};
+use unsnarl_program::{MethodId, Program};
 
 use crate::access::accesses;
 use crate::event::{Event, EventId, Sharing};
+use crate::initializers::Initializers;
 use crate::method::{MethodFacts, Methods};
 use crate::state::unite;
 use crate::threads::{Threads, is_followed};
@@ -26,6 +29,8 @@ pub(crate) struct SharingFacts {
     touched: SecondaryMap<ObjectId, SmallVec<[OriginId; 2]>>,
     sharing: Vec<Sharing>,
     private: EntitySet<ObjectId>,
+    /// Locks for which a thread may have to wait because another one has them.
+    contended: EntitySet<ObjectId>,
     /// Objects that never leave an instance of the thread that makes them.
     confined: FxHashSet<(OriginId, ObjectId)>,
     /// The objects to which a thread obtains a reference other than by a call or by making them.
@@ -36,19 +41,28 @@ pub(crate) struct SharingFacts {
     pub(crate) relevant: EntitySet<InstanceId>,
 }
 
+/// What is of interest to other threads beside objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Watched<'w> {
+    /// The class objects that static synchronized methods lock.
+    pub(crate) class_locks: &'w FxHashMap<MethodId, ObjectId>,
+    pub(crate) initializers: &'w Initializers,
+}
+
 impl SharingFacts {
     pub(crate) fn new(
         program: &Program<'_>,
         heap: &Heap<'_>,
         methods: &Methods,
         threads: &Threads,
+        watched: Watched<'_>,
     ) -> Self {
         // The copies of a thread-local are not seen by other threads.
         let per_thread = program.names.find_symbol(b"per thread").map(Variable::Slot);
         let mut facts = Self { per_thread, ..Self::default() };
         facts.collect(program, heap, methods);
         facts.classify(heap, threads);
-        facts.find_relevant(program, heap, methods);
+        facts.find_relevant(program, heap, methods, watched);
         facts
     }
 
@@ -90,6 +104,11 @@ impl SharingFacts {
     /// shares the object with, or one that makes it and never lets go of it.
     pub(crate) fn is_private(&self, object: ObjectId) -> bool {
         self.private.contains(object)
+    }
+
+    /// Whether a thread may have to wait for a lock because another one has it.
+    pub(crate) fn is_contended(&self, lock: ObjectId) -> bool {
+        self.contended.contains(lock)
     }
 
     /// Whether a thread obtains a reference to an object other than by a call or by making it.
@@ -134,6 +153,7 @@ impl SharingFacts {
 
     fn classify(&mut self, heap: &Heap<'_>, threads: &Threads) {
         let global = self.global(heap, threads);
+        self.contended = threads.contended.iter().filter(|&lock| global.contains(lock)).collect();
         self.sharing = heap
             .objects
             .keys()
@@ -204,7 +224,13 @@ impl SharingFacts {
         }
     }
 
-    fn find_relevant(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+    fn find_relevant(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        watched: Watched<'_>,
+    ) {
         let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
         let mut open = Vec::new();
         for (id, instance) in heap.instances.iter() {
@@ -214,10 +240,12 @@ impl SharingFacts {
                 }
             }
             let Some(method) = methods.get(instance.method) else { continue };
-            // Monitors are released where they are taken: alone they do not matter to a caller.
             let mut statements = method.body.statements.keys();
-            let is_relevant =
-                statements.any(|statement| self.is_relevant(program, heap, method, id, statement));
+            let is_relevant = self.is_monitor_contended(method, instance, watched.class_locks)
+                || statements.any(|statement| {
+                    watched.initializers.used.contains_key(&(id, statement))
+                        || self.is_relevant(program, heap, method, id, statement)
+                });
             if is_relevant && self.relevant.insert(id) {
                 open.push(id);
             }
@@ -229,6 +257,18 @@ impl SharingFacts {
                 }
             }
         }
+    }
+
+    /// Whether a method is synchronized with a lock that others may have to wait for.
+    fn is_monitor_contended(
+        &self,
+        method: &MethodFacts,
+        instance: &Instance,
+        class_locks: &FxHashMap<MethodId, ObjectId>,
+    ) -> bool {
+        let lock = class_locks.get(&instance.method).copied().or(instance.receiver);
+        // Who is not told apart by receiver may be called on any object.
+        method.is_synchronized && lock.is_none_or(|lock| self.is_contended(lock))
     }
 
     fn is_relevant(
@@ -244,6 +284,9 @@ impl SharingFacts {
         let data = &method.body.statements[statement];
         match data.operation {
             Operation::PutStatic { .. } => return true,
+            Operation::MonitorEnter(lock) => {
+                return heap.points_to(id, lock).iter().any(|&lock| self.is_contended(lock));
+            }
             Operation::PutField { object, .. } => return any_seen(heap.points_to(id, object)),
             Operation::New(_) | Operation::NewArray { .. } => {
                 return data.result.is_some_and(|made| any_seen(heap.points_to(id, made)));
@@ -258,6 +301,8 @@ impl SharingFacts {
                 call.model.effects.iter().any(|effect| match effect {
                     Effect::Acquire { .. }
                     | Effect::Release { .. }
+                    | Effect::Wait { .. }
+                    | Effect::Notify { .. }
                     | Effect::Send { .. }
                     | Effect::Receive { .. }
                     | Effect::Start { .. }

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use unsnarl_entity::entity_id;
 use unsnarl_models::LockMode;
 use unsnarl_program::FieldId;
-use unsnarl_program::body::Value;
+use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{ObjectId, OriginId};
 
 use crate::event::Accessed;
@@ -76,6 +76,18 @@ pub(crate) struct Lock {
     pub(crate) count: u8,
     /// Which of the locks that were held when the method was entered it is.
     pub(crate) inherited: Option<u8>,
+    pub(crate) taken: Taken,
+}
+
+/// Where a lock was taken. The greater one stands for both where two ways meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Taken {
+    /// By the statement that is being gone through.
+    Now,
+    /// By a caller.
+    Outside,
+    /// By this statement, or given back and taken again by it.
+    At(StatementId),
 }
 
 /// A thread all of whose instances have ended.
@@ -230,7 +242,8 @@ fn join_locks(one: &[Lock], other: &[Lock]) -> SmallVec<[Lock; 1]> {
                     && o.path == lock.path
                     && o.inherited == lock.inherited
             })?;
-            Some(Lock { count: lock.count.min(same.count), ..lock.clone() })
+            let taken = lock.taken.max(same.taken);
+            Some(Lock { count: lock.count.min(same.count), taken, ..lock.clone() })
         })
         .collect()
 }

@@ -41,8 +41,8 @@ pub(crate) struct Threads {
     by_group: FxHashMap<ObjectId, Vec<OriginId>>,
     /// The statements that join some of a thread.
     pub(crate) join_sites: SecondaryMap<OriginId, Vec<(MethodId, StatementId)>>,
-    /// Locks that only one thread takes, which is unique.
-    pub(crate) own_locks: EntitySet<ObjectId>,
+    /// Locks that several threads may take at once, if they can all see them.
+    pub(crate) contended: EntitySet<ObjectId>,
     /// Objects that run what is started in them one after another.
     pub(crate) serial: EntitySet<ObjectId>,
     /// Threads that are the only one of the object that they run on, whoever starts them.
@@ -50,7 +50,12 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
+    pub(crate) fn new(
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        class_locks: &FxHashMap<MethodId, ObjectId>,
+    ) -> Self {
         let mut threads = Self::default();
         for id in heap.instances.keys() {
             for call in heap.calls_of(id) {
@@ -69,7 +74,7 @@ impl Threads {
         threads.repeated.extend(repeated_by_thread);
         threads.find_unique_objects(heap, methods);
         threads.find_serial_and_joins(program, heap);
-        threads.find_own_locks(program, heap, methods);
+        threads.find_contended(program, heap, methods, class_locks);
         threads.find_only_of_receiver(program, heap, methods);
         threads
     }
@@ -261,10 +266,20 @@ impl Threads {
         sorted(threads.flatten().copied())
     }
 
-    fn find_own_locks(&mut self, program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) {
+    fn find_contended(
+        &mut self,
+        program: &Program<'_>,
+        heap: &Heap<'_>,
+        methods: &Methods,
+        class_locks: &FxHashMap<MethodId, ObjectId>,
+    ) {
+        let is_initializer = |thread: &OriginId| heap.origins[*thread].kind == OriginKind::Init;
         let mut takers: SecondaryMap<ObjectId, Option<Option<OriginId>>> = SecondaryMap::new();
         for (id, instance) in heap.instances.iter() {
             let Some(facts) = methods.get(instance.method) else { continue };
+            if heap.threads_of(id).iter().all(is_initializer) {
+                continue;
+            }
             let one = self.unique_thread_of(heap, id);
             let mut take = |objects: &[ObjectId]| {
                 for &object in objects {
@@ -276,13 +291,14 @@ impl Threads {
                     };
                 }
             };
-            if facts.is_synchronized && !facts.is_static {
-                take(instance.receiver.as_slice());
+            if facts.is_synchronized {
+                let class_lock = class_locks.get(&instance.method).copied();
+                take(class_lock.or(instance.receiver).as_slice());
             }
             for (statement, data) in facts.body.statements.iter() {
                 match data.operation {
                     Operation::MonitorEnter(value) => take(heap.points_to(id, value)),
-                    Operation::Parameter(0) if facts.is_synchronized => {
+                    Operation::Parameter(0) if facts.is_synchronized && !facts.is_static => {
                         take(data.result.map_or(&[], |this| heap.points_to(id, this)));
                     }
                     Operation::Invoke { .. } => {
@@ -299,8 +315,8 @@ impl Threads {
             }
         }
         for (object, taker) in takers.iter() {
-            if matches!(taker, Some(Some(_))) {
-                self.own_locks.insert(object);
+            if *taker == Some(None) {
+                self.contended.insert(object);
             }
         }
     }

@@ -13,7 +13,7 @@ use crate::emit::is_default;
 use crate::event::{Accessed, PathStep};
 use crate::execute::{Executor, Frame};
 use crate::path::{Path, Root};
-use crate::state::{Channel, Fresh, Holders, Lock, ObjectsId, State, unite};
+use crate::state::{Channel, Fresh, Holders, Lock, ObjectsId, State, Taken, unite};
 use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
@@ -288,7 +288,7 @@ impl Executor<'_, '_> {
         }
     }
 
-    fn monitor(&mut self, frame: &Frame) -> Option<(Path, ObjectsId)> {
+    pub(crate) fn monitor(&mut self, frame: &Frame) -> Option<(Path, ObjectsId)> {
         if !frame.facts.is_synchronized {
             return None;
         }
@@ -331,7 +331,10 @@ impl Executor<'_, '_> {
             .find(|lock| lock.mode == mode && lock.path.is_some() && lock.path == path);
         match held {
             Some(lock) => lock.count = lock.count.saturating_add(1),
-            None => state.locks.push(Lock { path, objects, mode, count: 1, inherited: None }),
+            None => {
+                let (count, inherited, taken) = (1, None, Taken::Now);
+                state.locks.push(Lock { path, objects, mode, count, inherited, taken });
+            }
         }
     }
 

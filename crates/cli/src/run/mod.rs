@@ -146,7 +146,7 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
         events.push("contents");
     }
     if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
-        events.push("references");
+        events.extend(["allocations", "references"]);
     }
     options.push(format!(",events={}", events.join(":")));
     if let Some(count) = arguments.array_cutoff {

@@ -232,7 +232,7 @@ fn a_rule_is_explained_by_its_page() {
     let page = run("explain", &["data-race"]);
     assert_eq!(page.status, 0);
     assert_eq!(page.out, include_str!("../../../../docs/rules/data-race.md"));
-    let planned = run("explain", &["self-deadlock"]);
+    let planned = run("explain", &["discipline-drift"]);
     assert!(planned.status == 0 && planned.out.contains("No detector of this version"));
     let unknown = run("explain", &["data-rase"]);
     assert_eq!((unknown.status, unknown.out.as_str()), (2, ""));

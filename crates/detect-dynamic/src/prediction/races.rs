@@ -2,13 +2,14 @@
 //!
 //! For two threads and a variable the accesses of each are gone through in their order: the closure of what comes before
 //! two of them grows with both, so an access that is in it once is in it for ever. So every access is looked at a few
-//! times only (POPL 2021, section 4).
+//! times only (POPL 2021, section 4). Two threads that hold a lock at all of their accesses are not looked at: closures
+//! would only find out that they exclude each other, and most variables are like that.
 
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{Operation, VariableId};
+use unsnarl_trace::{LockId, Operation, VariableId};
 
 use super::closure::Closure;
-use super::window::Window;
+use super::window::{HeldLocks, Mode, Window};
 
 /// Two accesses that can come one directly behind the other, in both orders.
 #[derive(Clone, Debug)]
@@ -23,16 +24,43 @@ pub(crate) struct PredictedRace {
 /// The accesses of a variable, by thread.
 #[derive(Default)]
 struct Accesses {
-    reads: FxHashMap<usize, Vec<u32>>,
-    writes: FxHashMap<usize, Vec<u32>>,
+    reads: FxHashMap<usize, OfThread>,
+    writes: FxHashMap<usize, OfThread>,
+}
+
+/// Accesses of one thread, and the locks that it holds at all of them.
+#[derive(Default)]
+struct OfThread {
+    positions: Vec<u32>,
+    locks: Vec<(LockId, Mode)>,
+}
+
+impl OfThread {
+    fn add(&mut self, position: u32, held: impl Iterator<Item = (LockId, Mode)>) {
+        let held: Vec<_> = held.collect();
+        match self.positions.is_empty() {
+            true => self.locks = held,
+            false => self.locks.retain(|lock| held.contains(lock)),
+        }
+        self.positions.push(position);
+    }
+
+    /// Whether the thread can never be at one of its accesses while the other thread is at one of its own.
+    fn excludes(&self, other: &Self) -> bool {
+        self.locks.iter().any(|(lock, mode)| {
+            other.locks.iter().any(|(its, its_mode)| lock == its && mode.excludes(*its_mode))
+        })
+    }
 }
 
 /// For every access that races with an earlier one of a thread the first such race, in the order of the later accesses.
 pub(crate) fn races(window: &Window) -> Vec<PredictedRace> {
     let mut variables: FxHashMap<VariableId, Accesses> = FxHashMap::default();
+    let mut held: HeldLocks = window.held.clone();
     for (position, event) in (0..).zip(&window.events) {
+        held.on(event, position);
         let thread = window.places[position as usize].thread;
-        match event.operation {
+        let accesses = match event.operation {
             Operation::Read(variable) => {
                 variables.entry(variable).or_default().reads.entry(thread).or_default()
             }
@@ -40,15 +68,16 @@ pub(crate) fn races(window: &Window) -> Vec<PredictedRace> {
                 variables.entry(variable).or_default().writes.entry(thread).or_default()
             }
             _ => continue,
-        }
-        .push(position);
+        };
+        accesses.add(position, held.of(event.thread).map(|(lock, mode, _)| (lock, mode)));
     }
     let mut found = Vec::new();
     for Accesses { reads, writes } in variables.values() {
         for (earlier, later) in [(writes, writes), (writes, reads), (reads, writes)] {
             for (one, its) in earlier {
-                for (_, others) in later.iter().filter(|(other, _)| *other != one) {
-                    of_two_threads(window, its, others, &mut found);
+                let others = later.iter().filter(|(other, _)| *other != one);
+                for (_, others) in others.filter(|(_, others)| !its.excludes(others)) {
+                    of_two_threads(window, &its.positions, &others.positions, &mut found);
                 }
             }
         }

@@ -43,7 +43,7 @@ pub(crate) fn run(
     let points = EntryPoints::find(&mut program, &models, entries);
     let settings = Settings { is_library: *entries == Entries::Library };
     let execution = Execution::run(&mut program, &models, &points, settings, &mut |_| {});
-    let checked = check(&mut program, &execution, options);
+    let checked = check(&mut program, &models, &execution, options);
     let explained = fields
         .iter()
         .map(|(class, field)| explain_field(&mut program, &execution, &checked, class, field))

@@ -1,7 +1,7 @@
 //! Probes for what says which objects other threads can reach: where objects are made, where references to them
 //! are stored, and which are passed to code of the JDK, in which there are no probes.
 //!
-//! An object is reported as new when its construction begins, if its class is directly below `Object`, so that
+//! An object is reported as new when its construction begins, if its class is directly below `Object` or `Record`, so that
 //! what constructors do to it is behind that; and once more behind the call that ends its `new`. What a constructor
 //! stores into `this` before it can be passed on is reported as soon as it can be.
 
@@ -22,6 +22,9 @@ use crate::site::{FieldName, Operation, SiteNumber, Volatility};
 /// How javac compiles the checks for null that the language asks for, such as that of an inner class for the object
 /// around it.
 const NULL_CHECK: (&[u8], &[u8]) = (b"java/util/Objects", b"requireNonNull");
+
+/// The classes of the JDK whose constructors hand the new object to nobody.
+const CONFINING: [&[u8]; 2] = [b"java/lang/Object", b"java/lang/Record"];
 
 /// What is known of a method before its probes for references are put in.
 #[derive(Default)]
@@ -166,7 +169,7 @@ impl MethodRewriter<'_, '_> {
             return Ok(());
         };
         let (Some(next), true) = (self.code.next(node), known.has_this) else { return Ok(()) };
-        let is_new = pool.member(method).is_some_and(|it| it.class == b"java/lang/Object");
+        let is_new = pool.member(method).is_some_and(|it| CONFINING.contains(&it.class));
         if is_new && self.events.allocations {
             let site = self.site(line, Operation::Allocation);
             let mut probe = self.code.before(next, pool);

@@ -91,9 +91,10 @@ impl Session {
     fn from_storage(storage: Storage) -> Self {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
+        let is_exact = storage.text(EXACT_FILE).is_some();
         Self {
             has_forgotten: false,
-            is_exact: storage.text(EXACT_FILE).is_some(),
+            is_exact,
             storage,
             stop: Arc::default(),
             tables: TableReader::new(),
@@ -104,7 +105,7 @@ impl Session {
             expected: 1,
             unfinished: None,
             has_new_events: false,
-            translator: Translator::new(Descriptions::default(), models),
+            translator: Translator::new(Descriptions::default(), models, is_exact),
             problems,
         }
     }
@@ -193,8 +194,9 @@ impl Session {
                 living.extend(event.words);
             }
         }
+        let before = batch.len();
         self.translator.sweep_ends(thread, &living, batch);
-        self.has_forgotten = true;
+        self.has_forgotten = batch.len() > before;
     }
 
     /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
@@ -511,6 +513,25 @@ mod tests {
         assert_eq!(all(&mut session).len(), 2);
         assert_eq!(session.problems().count(), 3, "{:?}", session.problems());
         assert_eq!(session.problems().lost(), ["the disk is full"]);
+    }
+
+    /// An empty batch means the end: none must come of a sweep that finds all alive.
+    #[test]
+    fn what_follows_a_sweep_without_dead_objects_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(MARK_FILE), MARK).unwrap();
+        fs::write(folder.path().join(SITES_FILE), SITE).unwrap();
+        fs::write(folder.path().join(living_file(1)), "").unwrap();
+        let kinds = [Kind::SweepBegins, Kind::SweepEnds, Kind::NumberedStaticWrite];
+        let events = kinds.into_iter().zip(1..);
+        let events =
+            events.map(|(kind, number)| RawEvent { kind, site: 1, words: [number, 1] }).collect();
+        let (arena, chunks) = write::arena(&[(1, 0, events)], 0);
+        fs::write(folder.path().join(arena_file(0)), arena).unwrap();
+        fs::write(folder.path().join(CHUNKS_FILE), chunks).unwrap();
+        let mut session = open(folder.path()).unwrap();
+        assert_eq!(all(&mut session).len(), 1);
+        assert_eq!(session.problems().count(), 0, "{:?}", session.problems());
     }
 
     /// A session is read while it is written, word by word; the order is that of the whole.

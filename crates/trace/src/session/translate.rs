@@ -49,6 +49,8 @@ pub(super) struct Descriptions {
 /// Turns events into those of the model and fills its tables.
 #[derive(Debug)]
 pub(super) struct Translator {
+    /// Whether it is asked who read whose write.
+    is_exact: bool,
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
@@ -83,8 +85,9 @@ pub(super) struct Translator {
 }
 
 impl Translator {
-    pub(super) fn new(descriptions: Descriptions, models: Arc<Models>) -> Self {
+    pub(super) fn new(descriptions: Descriptions, models: Arc<Models>, is_exact: bool) -> Self {
         Self {
+            is_exact,
             descriptions,
             models,
             known_models: KnownModels::default(),

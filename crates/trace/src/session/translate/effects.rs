@@ -23,6 +23,13 @@ impl Translator {
             if needs_result(effect) {
                 continue;
             }
+            if let Effect::Read { place, range: None, .. }
+            | Effect::Write { place, range: None, .. } = effect
+                && self.is_exact
+            {
+                // What it does, and what it hands to functions meanwhile, depends on all that was put in before.
+                self.contents_access(place, false, call, emit);
+            }
             match effect {
                 Effect::Release { lock, mode, when } if holds(when.as_ref()) => {
                     let within = model.effects[..index].iter().any(

@@ -36,7 +36,7 @@ impl HeldLock {
 
 /// Where scopes of locks end, and what is held at calls.
 #[derive(Debug, Default)]
-pub(crate) struct Scopes {
+pub(crate) struct Releases {
     ended: FxHashMap<(InstanceId, StatementId), Vec<HeldLock>>,
     ended_by_return: FxHashMap<InstanceId, Vec<HeldLock>>,
     held_at_calls: FxHashMap<(InstanceId, StatementId), Vec<HeldLock>>,
@@ -45,23 +45,23 @@ pub(crate) struct Scopes {
 impl Execution<'_> {
     /// The locks that a statement gives back.
     pub fn ended_scopes(&self, instance: InstanceId, statement: StatementId) -> &[HeldLock] {
-        self.scopes.ended.get(&(instance, statement)).map_or(&[], Vec::as_slice)
+        self.releases.ended.get(&(instance, statement)).map_or(&[], Vec::as_slice)
     }
 
     /// The locks that a method gives back when it returns: that of a synchronized method.
     pub fn ended_by_return(&self, instance: InstanceId) -> &[HeldLock] {
-        self.scopes.ended_by_return.get(&instance).map_or(&[], Vec::as_slice)
+        self.releases.ended_by_return.get(&instance).map_or(&[], Vec::as_slice)
     }
 
     /// The locks that are held at a call, whoever took them.
     pub fn held_at_call(&self, instance: InstanceId, statement: StatementId) -> &[HeldLock] {
-        self.scopes.held_at_calls.get(&(instance, statement)).map_or(&[], Vec::as_slice)
+        self.releases.held_at_calls.get(&(instance, statement)).map_or(&[], Vec::as_slice)
     }
 }
 
 impl Executor<'_, '_> {
     /// In the last round: what a statement did to the locks, and which are held if it enters others.
-    pub(crate) fn note_scopes(
+    pub(crate) fn note_releases(
         &mut self,
         frame: &Frame,
         id: StatementId,
@@ -69,25 +69,25 @@ impl Executor<'_, '_> {
         after: &State,
     ) {
         let place = (frame.instance, id);
-        if self.entered.last().is_some_and(|&(_, call)| call == id) {
+        if self.entered.last().is_some_and(|&(_, call, _)| call == id) {
             let held = self.held_locks(before);
-            match self.scopes.held_at_calls.get_mut(&place) {
+            match self.releases.held_at_calls.get_mut(&place) {
                 Some(known) => known.retain(|lock| held.contains(lock)),
                 None => {
-                    self.scopes.held_at_calls.insert(place, held);
+                    self.releases.held_at_calls.insert(place, held);
                 }
             }
         }
         if before != &after.locks[..] {
             let ended = self.ended_between(before, &after.locks);
-            add(self.scopes.ended.entry(place).or_default(), ended);
+            add(self.releases.ended.entry(place).or_default(), ended);
         }
     }
 
     /// In the last round: what is given back by returning.
     pub(crate) fn note_return(&mut self, frame: &Frame, before: &[Lock], after: &State) {
         let ended = self.ended_between(before, &after.locks);
-        add(self.scopes.ended_by_return.entry(frame.instance).or_default(), ended);
+        add(self.releases.ended_by_return.entry(frame.instance).or_default(), ended);
     }
 
     fn ended_between(&self, before: &[Lock], after: &[Lock]) -> Vec<HeldLock> {

@@ -1,0 +1,259 @@
+//! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile (seed 000, section 6.2.2).
+//!
+//! Deviations from the seed: who notifies is looked for. If it needs the lock that is kept, the finding is surer; if
+//! nobody who notifies does, it is a warning. Waiting for a latch, and for a thread or task to end, counts as well, but
+//! only if who is waited for needs the lock.
+//!
+//! **Guarantees**: every `wait` with another lock certainly held is told, if others want that lock.
+//! **Misses**: locks that are held on some ways to the wait only; queues and barriers. **Tells although it cannot be**:
+//! an outer lock that nobody who notifies needs.
+
+use std::collections::BTreeMap;
+
+use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject};
+use unsnarl_models::LockMode;
+use unsnarl_program::MethodId;
+use unsnarl_program::body::StatementId;
+use unsnarl_program::heap::ObjectId;
+use unsnarl_symbolic::{Action, Guard, LockEvent, LockEventId};
+
+use crate::describe::{Describe, listed};
+use crate::{Input, Output, reasons};
+
+/// The name in findings.
+pub(crate) const NAME: &str = "static/critical-wait";
+
+const HINT: &str = "release the other lock before waiting, or wait with that lock instead";
+
+static NOTIFIER_NEEDS_IT: Heuristic = Heuristic {
+    name: "notifier-needs-it",
+    effect: Effect::raises(2),
+    sentence: "who is waited for needs the lock that is kept, and cannot go on meanwhile",
+};
+static SOME_NOTIFIER_NEEDS_IT: Heuristic = Heuristic {
+    name: "some-notifier-needs-it",
+    effect: Effect::NONE,
+    sentence: "some of those who notify hold the lock that is kept, and others do without",
+};
+static NOTIFIER_DOES_WITHOUT: Heuristic = Heuristic {
+    name: "notifier-does-without",
+    effect: Effect::lowers(2),
+    sentence: "nobody who notifies holds the lock that is kept",
+};
+static ENDS_BY_ITSELF: Heuristic = Heuristic {
+    name: "ends-by-itself",
+    effect: Effect::lowers(1),
+    sentence: "the wait ends by itself after a while",
+};
+static MAY_BE_ANOTHER: Heuristic = Heuristic {
+    name: "may-be-another",
+    effect: Effect::lowers(1),
+    sentence: "the lock is one of several objects, and who is waited for may need another one",
+};
+
+/// A wait with a lock that is kept, and why that is bad.
+struct Critical {
+    wait: LockEventId,
+    kept: Vec<ObjectId>,
+    needs: Option<Need>,
+    who: Who,
+}
+
+/// Which of those who notify need a lock that is kept.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    /// Nobody notifies.
+    Nobody,
+    /// Those who notify do without it.
+    Others,
+    Some,
+    All,
+}
+
+/// Who is waited for needs the lock.
+struct Need {
+    event: LockEventId,
+    lock: ObjectId,
+}
+
+/// Finds critical waits.
+pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
+    let describe = input.describe;
+    let mut found: BTreeMap<(MethodId, StatementId), Critical> = BTreeMap::new();
+    for (wait, event) in describe.execution.lock_events.iter() {
+        let method = describe.method_of(event.instance);
+        if event.held.is_empty() || !describe.is_input(describe.program.methods()[method].class) {
+            continue;
+        }
+        let Some(critical) = judge(describe, wait) else { continue };
+        let place = (method, event.statement);
+        if found.get(&place).is_none_or(|known| known.who < critical.who) {
+            found.insert(place, critical);
+        }
+    }
+    output.findings.extend(found.values().map(|critical| critical.finding(describe)));
+}
+
+fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
+    let event = describe.lock_event(wait);
+    let (needs, who) = match event.action {
+        Action::Wait { .. } => {
+            let notifiers = partners(describe, wait, Action::Notify);
+            let holding: Vec<Need> =
+                notifiers.iter().filter_map(|&notify| holds(describe, notify, event)).collect();
+            let who = match (notifiers.len(), holding.len()) {
+                (0, _) => Who::Nobody,
+                (_, 0) => Who::Others,
+                (all, some) if all == some => Who::All,
+                _ => Who::Some,
+            };
+            (holding.into_iter().next(), who)
+        }
+        Action::Receive => (Some(all_senders_need(describe, wait)?), Who::All),
+        Action::Join => (Some(joined_needs(describe, wait)?), Who::All),
+        Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
+    };
+    let kept = match &needs {
+        Some(need) => vec![need.lock],
+        None => event.held.iter().filter_map(|guard| guard.objects.first().copied()).collect(),
+    };
+    Some(Critical { wait, kept, needs, who })
+}
+
+/// What others may do with the object of an event at the same time.
+fn partners(describe: &Describe<'_, '_>, event: LockEventId, action: Action) -> Vec<LockEventId> {
+    let execution = describe.execution;
+    let own = describe.lock_event(event);
+    let others = execution.lock_events.iter().filter(|(id, other)| {
+        other.action == action
+            && common(&own.objects, &other.objects).is_some()
+            && execution.lock_order(None, event, *id).is_none()
+    });
+    others.map(|(id, _)| id).collect()
+}
+
+fn common(one: &[ObjectId], other: &[ObjectId]) -> Option<ObjectId> {
+    one.iter().copied().find(|object| other.contains(object))
+}
+
+/// A lock of an event that is held at another one in a way that excludes it.
+fn holds(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
+    let held = &describe.lock_event(other).held;
+    let same = |kept: &Guard, guard: &Guard| {
+        let can_share = [kept.mode, guard.mode].iter().all(|mode| *mode == LockMode::Shared);
+        common(&kept.objects, &guard.objects).filter(|_| !can_share)
+    };
+    event.held.iter().find_map(|kept| {
+        let lock = held.iter().find_map(|guard| same(kept, guard))?;
+        Some(Need { event: other, lock })
+    })
+}
+
+/// A lock of an event that another one acquires.
+fn acquires(other: (LockEventId, &LockEvent), event: &LockEvent) -> Option<Need> {
+    let (id, acquire) = other;
+    let Action::Acquire(mode) = acquire.action else { return None };
+    event.held.iter().find_map(|kept| {
+        let can_share = mode == LockMode::Shared && kept.mode == LockMode::Shared;
+        let lock = common(&kept.objects, &acquire.objects).filter(|_| !can_share)?;
+        Some(Need { event: id, lock })
+    })
+}
+
+/// Whether all who may send what is waited for hold a lock that is kept, or acquire it before.
+fn all_senders_need(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
+    let execution = describe.execution;
+    let event = describe.lock_event(wait);
+    let senders = partners(describe, wait, Action::Send);
+    let needs: Option<Vec<Need>> = senders
+        .iter()
+        .map(|&send| {
+            let thread = describe.lock_event(send).thread;
+            let acquires_before = || {
+                let own = execution.lock_events.iter().filter(|(_, other)| other.thread == thread);
+                own.filter_map(|other| acquires(other, event)).find(|need| {
+                    execution.has_not_sent(need.event, &event.objects)
+                        && execution.lock_order(None, wait, need.event).is_none()
+                })
+            };
+            holds(describe, send, event).or_else(acquires_before)
+        })
+        .collect();
+    needs?.into_iter().next()
+}
+
+/// Whether a thread that is waited for acquires a lock that is kept.
+fn joined_needs(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
+    let execution = describe.execution;
+    let event = describe.lock_event(wait);
+    let joined = execution.joined_threads(&event.objects);
+    let of_joined =
+        execution.lock_events.iter().filter(|(_, other)| joined.contains(&other.thread));
+    of_joined
+        .filter_map(|other| acquires(other, event))
+        .find(|need| execution.lock_order(None, wait, need.event).is_none())
+}
+
+impl Critical {
+    fn finding(&self, describe: &Describe<'_, '_>) -> Finding {
+        let event = describe.lock_event(self.wait);
+        let by = describe.one_thread(event.thread);
+        let at = describe.lock_place(self.wait);
+        let waited = if event.given_up.is_empty() { &event.objects } else { &event.given_up };
+        let waited = waited
+            .first()
+            .map_or_else(|| Lock::named("unknown lock"), |&lock| describe.lock_of(lock));
+        let kept: Vec<Lock> = self.kept.iter().map(|&lock| describe.lock_of(lock)).collect();
+        let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
+        let how = match event.action {
+            Action::Wait { .. } => "waits with",
+            Action::Join => "waits for the end of",
+            _ => "waits for",
+        };
+        let why = self.needs.as_ref().map_or_else(String::new, |need| {
+            let other = describe.lock_event(need.event);
+            let whom = describe.other_thread(event.thread, other.thread);
+            let verb = match other.action {
+                Action::Acquire(_) => "acquires",
+                Action::Notify => "holds when it notifies",
+                _ => "holds when it signals",
+            };
+            format!(", which {whom} {verb} at {}", describe.lock_place(need.event))
+        });
+        let message =
+            format!("{by} {how} {waited} at {at} and keeps {} meanwhile{why}", listed(&names));
+        let mut accesses = vec![describe.lock_access(self.wait)];
+        accesses.extend(self.needs.as_ref().map(|need| describe.lock_access(need.event)));
+        let rule = Rule::CriticalWait;
+        let subject = Subject::locks(waited, kept);
+        let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);
+        finding.hint = Some(HINT.to_owned());
+        self.add_reasons(describe, &mut finding);
+        finding
+    }
+
+    fn add_reasons(&self, describe: &Describe<'_, '_>, finding: &mut Finding) {
+        let execution = describe.execution;
+        let event = describe.lock_event(self.wait);
+        finding.reasons.extend(match self.who {
+            Who::All => Some(NOTIFIER_NEEDS_IT.holds()),
+            Who::Some => Some(SOME_NOTIFIER_NEEDS_IT.holds()),
+            Who::Others => Some(NOTIFIER_DOES_WITHOUT.holds()),
+            Who::Nobody => None,
+        });
+        if self.who != Who::All {
+            finding.severity = Severity::Warning;
+        }
+        if self.needs.as_ref().is_some_and(|need| !execution.is_unique(need.lock)) {
+            finding.reasons.push(MAY_BE_ANOTHER.holds());
+        }
+        if event.action == (Action::Wait { is_timed: true }) {
+            finding.severity = Severity::Warning;
+            finding.reasons.push(ENDS_BY_ITSELF.holds());
+        }
+        let coarse = self.kept.iter();
+        let mut coarse =
+            coarse.filter_map(|&lock| reasons::coarse(execution, lock, &[event.instance]));
+        finding.reasons.extend(coarse.next());
+    }
+}

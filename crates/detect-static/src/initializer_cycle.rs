@@ -1,0 +1,109 @@
+//! Cycles of class initializers, which are told as lock-order cycles. A thread that is the first to use a class holds
+//! the lock of its initialization, and waits for the classes that its initializer needs.
+//!
+//! The first use of a class by each thread is not known, only its uses: of two that can be at once, and that no use
+//! of one of these classes comes before, each is taken to be the first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Subject};
+use unsnarl_program::ClassId;
+use unsnarl_program::heap::OriginKind;
+use unsnarl_symbolic::{Action, LockEventId, Order};
+
+use crate::describe::{Describe, simple_name};
+use crate::lock_order_cycle::NAME;
+
+const HINT: &str = "use one of the classes before the threads are started, or move what both need to a third class";
+
+static INITIALIZERS: Heuristic = Heuristic {
+    name: "initializers",
+    effect: Effect::raises(1),
+    sentence: "the initializers of the classes need each other, and threads can begin with either",
+};
+
+/// The cycles of initializers that two threads can come to from different ends.
+pub(crate) fn findings(describe: &Describe<'_, '_>) -> Vec<Finding> {
+    let needs = describe.execution.initializer_cycles();
+    let mut told: BTreeSet<ClassId> = BTreeSet::new();
+    let mut findings = Vec::new();
+    for &class in needs.keys() {
+        let cycle = reached(needs, class);
+        // Who needs itself, with all that are needed by it and need it.
+        let cycle: Vec<ClassId> =
+            cycle.iter().copied().filter(|&it| reached(needs, it).contains(&class)).collect();
+        if cycle.len() > 1
+            && cycle.iter().any(|&class| describe.is_input(class))
+            && cycle.iter().all(|&class| told.insert(class))
+        {
+            findings.extend(finding(describe, &cycle));
+        }
+    }
+    findings
+}
+
+/// The classes that the initialization of a class needs in the end.
+fn reached(needs: &BTreeMap<ClassId, BTreeSet<ClassId>>, class: ClassId) -> BTreeSet<ClassId> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![class];
+    while let Some(class) = open.pop() {
+        let new = needs.get(&class).into_iter().flatten().copied();
+        open.extend(new.filter(|&class| found.insert(class)));
+    }
+    found
+}
+
+fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
+    let execution = describe.execution;
+    let heap = &execution.heap;
+    // The class of an entry point is initialized before it runs.
+    let mains = heap.origins.values().filter(|origin| origin.kind == OriginKind::Main);
+    let entries = mains.flat_map(|origin| origin.entries.iter());
+    let mut entered =
+        entries.map(|&entry| describe.program.methods()[describe.method_of(entry)].class);
+    if entered.any(|class| cycle.contains(&class)) {
+        return None;
+    }
+    let uses: Vec<(LockEventId, ClassId)> = execution
+        .lock_events
+        .iter()
+        .filter_map(|(id, event)| match event.action {
+            Action::Initialize(class) if cycle.contains(&class) => Some((id, class)),
+            _ => None,
+        })
+        .collect();
+    let is_early = |early: LockEventId, late: LockEventId| {
+        let [one, other] = [early, late].map(|id| describe.lock_event(id).thread);
+        one != other && execution.lock_order(None, early, late) == Some(Order::Start)
+    };
+    let is_first = |late: LockEventId| !uses.iter().any(|&(early, _)| is_early(early, late));
+    let first: Vec<(LockEventId, ClassId)> =
+        uses.iter().copied().filter(|&(id, _)| is_first(id)).collect();
+    let (one, other) = first.iter().find_map(|&(one, class)| {
+        let mut others = first.iter().filter(|(_, other)| *other != class);
+        let other = others.find(|(other, _)| execution.lock_order(None, one, *other).is_none());
+        other.map(|&(other, to)| ((one, class), (other, to)))
+    })?;
+    let name = |class: ClassId| simple_name(&describe.program.class_text(class)).to_owned();
+    let lock = |class: ClassId| Lock::of_class("java.lang.Class").labelled(name(class));
+    let [first, second] = [one.0, other.0].map(|event| describe.lock_event(event).thread);
+    let message = format!(
+        "{} initializes {} at {}, which needs {}, and {} initializes {} at {}, which needs {}: they can wait for \
+         each other for ever",
+        describe.one_thread(first),
+        name(one.1),
+        describe.lock_place(one.0),
+        name(other.1),
+        describe.other_thread(first, second),
+        name(other.1),
+        describe.lock_place(other.0),
+        name(one.1),
+    );
+    let subject = Subject::locks(lock(one.1), [lock(other.1)]);
+    let accesses = [one.0, other.0].map(|event| describe.lock_access(event)).to_vec();
+    let rule = Rule::LockOrderCycle;
+    let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);
+    finding.reasons.push(INITIALIZERS.holds());
+    finding.hint = Some(HINT.to_owned());
+    Some(finding)
+}

@@ -1,0 +1,482 @@
+//! Which methods break the chain (seed 000, sections 5.1 and 5.2.2): two of their steps, and a lock scope of
+//! another thread that can come between them.
+//!
+//! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again
+//! in its callers: so only the lowest method is told, and large programs can be judged at all.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::{EntitySet, SecondaryMap};
+use unsnarl_models::Effect;
+use unsnarl_program::MethodId;
+use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::heap::ObjectId;
+use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, EventId, Execution};
+
+use super::depends::Code;
+use super::meetings::{Meeting, Meetings};
+use super::views::{AccessId, PartId, Step, VariableId, ViewId, Views};
+use crate::code;
+use crate::describe::Describe;
+
+/// How many comparisons are made for one context.
+const MOST_COMPARISONS: usize = 100_000;
+
+/// Two steps of a method between which another thread can come.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Incident {
+    /// What the second step does depends on what the first has found out.
+    pub(super) is_dependent: bool,
+    /// The second step looks again before it writes.
+    pub(super) is_tested: bool,
+    /// Both are done under a lock.
+    pub(super) is_locked: bool,
+    pub(super) first: EventId,
+    pub(super) second: EventId,
+    /// What the other thread does to the variable of the first step, and to that of the second.
+    pub(super) between: [EventId; 2],
+    /// The object of the first step and of the second; nothing for a static field.
+    pub(super) objects: [Option<ObjectId>; 2],
+    pub(super) variables: [VariableId; 2],
+    pub(super) context: ContextId,
+    /// The statements of the method that are the steps.
+    pub(super) at: [StatementId; 2],
+}
+
+/// A method that is not one step for the variables of one class.
+pub(super) struct Broken {
+    pub(super) method: MethodId,
+    /// The incident that convinces most.
+    pub(super) best: Incident,
+}
+
+/// What is looked for in which views.
+pub(super) struct Search<'s, 'm> {
+    pub(super) describe: &'s Describe<'s, 'm>,
+    pub(super) views: &'s Views,
+    meetings: Meetings<'s, 'm>,
+    /// How many contexts were not judged to the end.
+    cut: Cell<usize>,
+}
+
+impl<'s, 'm> Search<'s, 'm> {
+    pub(super) fn new(describe: &'s Describe<'s, 'm>, views: &'s Views) -> Self {
+        let meetings = Meetings::new(describe, views);
+        Self { describe, views, meetings, cut: Cell::new(0) }
+    }
+
+    /// How many methods were not judged to the end.
+    pub(super) fn cut(&self) -> usize {
+        self.cut.get()
+    }
+
+    /// The methods of the input that are not one step, each without those that only call such methods.
+    pub(super) fn broken(&self) -> Vec<Broken> {
+        type Appearance = (MethodId, Vec<(StatementId, Vec<ViewId>)>);
+        let mut known: FxHashMap<Appearance, Vec<VariableId>> = FxHashMap::default();
+        let mut broken: BTreeMap<(MethodId, Option<PartId>), Broken> = BTreeMap::new();
+        let mut explained: SecondaryMap<ContextId, EntitySet<VariableId>> = SecondaryMap::new();
+        for &context in &self.views.contexts {
+            let mut below: EntitySet<VariableId> = EntitySet::new();
+            for deed in self.describe.execution.deeds(context) {
+                if let DeedKind::Call(callee) = deed.kind {
+                    below.union_with(&explained[callee]);
+                }
+            }
+            let method = self.method(context);
+            let steps = match self.is_judged(method) {
+                true => self.views.steps(self.describe.execution, context),
+                false => Vec::new(),
+            };
+            if steps.len() > 1 {
+                let appearance = |step: &Step| (step.statement, step.views.iter().collect());
+                let appearance = (method, steps.iter().map(appearance).collect());
+                let variables = known.entry(appearance).or_insert_with(|| {
+                    let found = self.context(context, &steps, &below);
+                    let variables = found.iter().flat_map(|(_, incident)| incident.variables);
+                    let variables = variables.collect();
+                    for (part, incident) in found {
+                        self.add(&mut broken, part, incident);
+                    }
+                    variables
+                });
+                below.extend(variables.iter().copied());
+            }
+            explained[context] = below;
+        }
+        broken.into_values().collect()
+    }
+
+    fn is_judged(&self, method: MethodId) -> bool {
+        let class = self.describe.program.methods()[method].class;
+        self.describe.is_input(class) && self.describe.program.classes()[class].file().is_some()
+    }
+
+    fn add(
+        &self,
+        broken: &mut BTreeMap<(MethodId, Option<PartId>), Broken>,
+        part: PartId,
+        incident: Incident,
+    ) {
+        let method = self.method(incident.context);
+        // How many classes a library has for one collection is nobody's business.
+        let is_library = self.views.variables[incident.variables[0]].is_library;
+        let part = Some(part).filter(|_| !is_library);
+        let known = broken
+            .entry((method, part))
+            .or_insert_with(|| Broken { method, best: incident.clone() });
+        if self.rank(&incident) < self.rank(&known.best) {
+            known.best = incident;
+        }
+    }
+
+    fn method(&self, context: ContextId) -> MethodId {
+        self.describe.method_of(self.describe.execution.instance(context))
+    }
+
+    /// Those that convince more come first.
+    fn rank<'i>(&self, incident: &'i Incident) -> impl Ord + use<'i> {
+        let kind = |event: EventId| self.describe.event(event).kind;
+        (
+            incident.is_tested,
+            incident.is_locked,
+            !incident.is_dependent,
+            incident.variables[0] != incident.variables[1],
+            kind(incident.second) != AccessKind::Write,
+            kind(incident.first) != AccessKind::Read,
+            self.describe.event(incident.first).statement,
+            incident,
+        )
+    }
+
+    /// What breaks the chain in a context: for each class, one incident for each pair of variables.
+    fn context(
+        &self,
+        context: ContextId,
+        steps: &[Step],
+        explained: &EntitySet<VariableId>,
+    ) -> Vec<(PartId, Incident)> {
+        let execution = self.describe.execution;
+        let instance = execution.instance(context);
+        let Some(body) = code::body(self.describe.program, &execution.heap, instance) else {
+            return Vec::new();
+        };
+        let mut judge = Judge {
+            search: self,
+            code: Code { names: &self.describe.program.names, body },
+            context,
+            steps,
+            explained,
+            pairs: RefCell::default(),
+            found: BTreeMap::new(),
+            left: MOST_COMPARISONS,
+        };
+        let mut by_part: BTreeMap<PartId, Vec<(usize, Vec<ViewId>)>> = BTreeMap::new();
+        for (number, step) in steps.iter().enumerate() {
+            for view in step.views.iter() {
+                for &part in self.views.lock_views[view].parts.keys() {
+                    let of_part = by_part.entry(part).or_default();
+                    match of_part.last_mut() {
+                        Some((last, views)) if *last == number => views.push(view),
+                        _ => of_part.push((number, vec![view])),
+                    }
+                }
+            }
+        }
+        for (part, steps) in by_part.iter().filter(|(_, steps)| steps.len() > 1) {
+            for &between in self.meetings.updating(*part) {
+                judge.part(*part, steps, between);
+            }
+        }
+        if judge.left == 0 {
+            self.cut.set(self.cut.get() + 1);
+        }
+        judge.found.into_iter().map(|((part, _), incident)| (part, incident)).collect()
+    }
+}
+
+/// What a lock scope of a step has to do with one of another thread.
+type Touch = (ViewId, VariableId, Rc<[Meeting]>);
+
+/// The steps of one context while they are judged.
+struct Judge<'j, 's, 'm> {
+    search: &'j Search<'s, 'm>,
+    code: Code<'j>,
+    context: ContextId,
+    steps: &'j [Step],
+    /// Variables that break the chain in a method that is called.
+    explained: &'j EntitySet<VariableId>,
+    /// What is known of two steps; nothing if the second cannot come after the first.
+    pairs: RefCell<FxHashMap<(usize, usize), Option<Rc<Pair>>>>,
+    found: BTreeMap<(PartId, [VariableId; 2]), Incident>,
+    left: usize,
+}
+
+/// Two steps of a method.
+struct Pair {
+    /// What the locks may be that are held from one to the other.
+    spanning: FxHashSet<ObjectId>,
+    is_dependent: bool,
+    /// The second begins with a wait.
+    is_wait: bool,
+}
+
+impl Judge<'_, '_, '_> {
+    /// Looks for two steps that one lock scope of another thread conflicts with, if the three do not form a
+    /// chain.
+    fn part(&mut self, part: PartId, steps: &[(usize, Vec<ViewId>)], between: ViewId) {
+        if self.left == 0 {
+            return;
+        }
+        let Search { views, meetings, .. } = self.search;
+        let entries = |view: ViewId| &views.lock_views[view].parts[&part][..];
+        let other = entries(between);
+        let mut touched: Vec<(usize, Vec<Touch>)> = Vec::new();
+        for (number, own) in steps {
+            let mut touches = Vec::new();
+            for &view in own {
+                for variable in conflicts(entries(view), other) {
+                    self.left = self.left.saturating_sub(1);
+                    let met = meetings.of(view, variable, between);
+                    if !met.is_empty() {
+                        touches.push((view, variable, met));
+                    }
+                }
+            }
+            if !touches.is_empty() {
+                touched.push((*number, touches));
+            }
+        }
+        for (first, of_first) in &touched {
+            for (second, of_second) in &touched {
+                if first == second || self.left == 0 {
+                    continue;
+                }
+                let Some(pair) = self.pair(*first, *second) else { continue };
+                for one in of_first {
+                    for two in of_second {
+                        self.left = self.left.saturating_sub(1);
+                        let is_chain = [
+                            is_nested(entries(one.0), other),
+                            is_nested(entries(two.0), other),
+                            is_nested(entries(one.0), entries(two.0)),
+                        ];
+                        let is_explained =
+                            self.explained.contains(one.1) && self.explained.contains(two.1);
+                        if is_chain != [true; 3] && !is_explained {
+                            let is_self_needed = is_chain[0] && is_chain[1];
+                            self.judge(part, &pair, [*first, *second], [one, two], is_self_needed);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn pair(&self, first: usize, second: usize) -> Option<Rc<Pair>> {
+        if let Some(known) = self.pairs.borrow().get(&(first, second)) {
+            return known.clone();
+        }
+        let (one, two) = (&self.steps[first], &self.steps[second]);
+        let is_possible = is_apart(one, two) && self.code.precedes(one.statement, two.statement);
+        let pair = is_possible.then(|| {
+            Rc::new(Pair {
+                spanning: spanning(self.search.describe.execution, self.context, one, two),
+                is_dependent: self.code.depends(&one.parts, &two.parts),
+                is_wait: self.is_wait(two.statement),
+            })
+        });
+        self.pairs.borrow_mut().insert((first, second), pair.clone());
+        pair
+    }
+
+    fn is_wait(&self, statement: StatementId) -> bool {
+        let execution = self.search.describe.execution;
+        let models = execution.heap.models_at(execution.instance(self.context), statement);
+        let mut effects = models.iter().flat_map(|call| &call.model.effects);
+        effects.any(|effect| matches!(effect, Effect::Wait { .. }))
+    }
+
+    fn judge(
+        &mut self,
+        part: PartId,
+        pair: &Pair,
+        steps: [usize; 2],
+        [one, two]: [&Touch; 2],
+        is_self_needed: bool,
+    ) {
+        let variables = [one.1, two.1];
+        let key = (part, variables);
+        if self.found.get(&key).is_some_and(|known| self.is_plain(known)) {
+            return;
+        }
+        for first in &*one.2 {
+            for second in &*two.2 {
+                if !self.is_interleaving(pair, [first, second], is_self_needed)
+                    || !self.is_about_one(steps, variables, [first.object, second.object])
+                {
+                    continue;
+                }
+                let incident = Incident {
+                    is_dependent: pair.is_dependent,
+                    is_tested: one.1 == two.1 && self.is_tested(two.0, second.access),
+                    is_locked: !pair.spanning.is_empty(),
+                    first: first.own,
+                    second: second.own,
+                    between: [first.other, second.other],
+                    objects: [first.object, second.object],
+                    variables,
+                    context: self.context,
+                    at: steps.map(|step| self.steps[step].statement),
+                };
+                if pair.is_wait && self.looks_after_waiting(&incident) {
+                    return;
+                }
+                let search = self.search;
+                let better = self.found.entry(key).or_insert_with(|| incident.clone());
+                if search.rank(&incident) < search.rank(better) {
+                    *better = incident;
+                }
+                return;
+            }
+        }
+    }
+
+    /// Who waits and then looks again knows what has changed.
+    fn looks_after_waiting(&self, incident: &Incident) -> bool {
+        incident.is_tested || self.event(incident.second).kind == AccessKind::Read
+    }
+
+    /// Whether nothing could convince more: what was read decides what is written.
+    fn is_plain(&self, incident: &Incident) -> bool {
+        let kinds = [incident.first, incident.second].map(|event| self.event(event).kind);
+        incident.is_dependent
+            && !incident.is_tested
+            && kinds == [AccessKind::Read, AccessKind::Write]
+    }
+
+    /// Whether one thread can do the one and another the other, the second thread in between.
+    fn is_interleaving(
+        &self,
+        pair: &Pair,
+        [first, second]: [&Meeting; 2],
+        is_self_needed: bool,
+    ) -> bool {
+        let execution = self.search.describe.execution;
+        let thread = |event: EventId| self.event(event).thread;
+        let is_protected = |event: EventId| {
+            let mut held = self.event(event).guards.iter().flat_map(|guard| guard.objects.iter());
+            held.any(|lock| pair.spanning.contains(lock))
+        };
+        let is_library = |event: EventId| {
+            let event = self.event(event);
+            event.is_atomic && !matches!(event.accessed, Accessed::Field(_))
+        };
+        let is_compound = is_library(first.own) && is_library(second.own);
+        thread(first.own) == thread(second.own)
+            && thread(first.other) == thread(second.other)
+            && !is_protected(first.other)
+            && !is_protected(second.other)
+            && (!is_self_needed || execution.order(first.object, first.own, first.own).is_none())
+            && (!is_compound || pair.is_dependent && self.is_check_then_act(first.own, second.own))
+    }
+
+    /// A library's atomic call that reads, and one that changes whatever is there then.
+    fn is_check_then_act(&self, first: EventId, second: EventId) -> bool {
+        let (first, second) = (self.event(first), self.event(second));
+        first.kind == AccessKind::Read && second.kind == AccessKind::Write && !second.is_conditional
+    }
+
+    /// Whether an access of the input is done only on some outcome of what its method reads of the same variable
+    /// in the same lock scope.
+    fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
+        let Search { describe, views, .. } = self.search;
+        let event = |access: AccessId| {
+            let events = describe.execution.events_of(views.accesses[access].seen);
+            events.first().map(|&event| describe.event(event))
+        };
+        let Some(own) = event(access).filter(|own| describe.is_by_input(own)) else {
+            return false;
+        };
+        let reads = views.lock_views[view].accesses.iter().filter(|&&read| {
+            let read = &views.accesses[read];
+            !read.is_update && read.variable == views.accesses[access].variable
+        });
+        let reads = reads.filter_map(|&read| event(read));
+        let reads = reads.filter(|read| read.instance == own.instance);
+        let reads: Vec<StatementId> = reads.map(|read| read.statement).collect();
+        code::body(describe.program, &describe.execution.heap, own.instance).is_some_and(|body| {
+            Code { names: &describe.program.names, body }.is_tested(&reads, own.statement)
+        })
+    }
+
+    /// Whether the two steps may be about one object: it is the only one, or the method reaches both by the
+    /// same references.
+    fn is_about_one(
+        &self,
+        steps: [usize; 2],
+        [x, y]: [VariableId; 2],
+        objects: [Option<ObjectId>; 2],
+    ) -> bool {
+        let execution = self.search.describe.execution;
+        let is_one =
+            |object: Option<ObjectId>| object.is_none_or(|object| execution.is_unique(object));
+        if x == y && objects[0] != objects[1] {
+            return false;
+        }
+        let instance = execution.instance(self.context);
+        let can_be = |value: Value| {
+            let found = execution.heap.points_to(instance, value);
+            objects.iter().flatten().any(|object| found.contains(object))
+        };
+        let [first, second] = steps.map(|step| self.steps[step].statement);
+        objects.map(is_one) == [true; 2] || self.code.may_be_same(first, second, can_be)
+    }
+
+    fn event(&self, event: EventId) -> &Event {
+        self.search.describe.event(event)
+    }
+}
+
+/// What the locks may be that are held from one step to the other.
+fn spanning(
+    execution: &Execution<'_>,
+    context: ContextId,
+    first: &Step,
+    second: &Step,
+) -> FxHashSet<ObjectId> {
+    let own = first.within.iter().filter(|scope| second.within.contains(scope));
+    let own = own.map(|(_, lock)| lock);
+    let all = own.chain(execution.outer_locks(context));
+    all.flat_map(|lock: &Arc<[ObjectId]>| lock.iter().copied()).collect()
+}
+
+/// Whether neither of two steps is part of the other.
+fn is_apart(first: &Step, second: &Step) -> bool {
+    let is_inside =
+        |inner: &Step, outer: &Step| inner.within.iter().any(|&(site, _)| site == outer.statement);
+    first.statement != second.statement && !is_inside(first, second) && !is_inside(second, first)
+}
+
+/// Whether one of two views has all entries of the other. What is updated is not what is read.
+fn is_nested(one: &[(VariableId, bool)], other: &[(VariableId, bool)]) -> bool {
+    let is_in = |part: &[(VariableId, bool)], all: &[(VariableId, bool)]| {
+        part.len() <= all.len() && part.iter().all(|entry| all.binary_search(entry).is_ok())
+    };
+    is_in(one, other) || is_in(other, one)
+}
+
+/// The variables that are in two views and updated in one.
+fn conflicts<'v>(
+    one: &'v [(VariableId, bool)],
+    other: &'v [(VariableId, bool)],
+) -> impl Iterator<Item = VariableId> + 'v {
+    one.iter().filter_map(|&(variable, is_update)| {
+        let same = other.binary_search_by_key(&variable, |entry| entry.0).ok()?;
+        (is_update || other[same].1).then_some(variable)
+    })
+}
