@@ -112,7 +112,7 @@ impl Accesses {
         let guards = describe.event(read).guards.iter().enumerate();
         let mut guards = guards.filter(|(place, _)| protecting >> place & 1 != 0);
         let held = &describe.event(write).guards;
-        guards.any(|(_, guard)| held.iter().any(|held| have_common(&held.objects, &guard.objects)))
+        guards.any(|(_, guard)| held.iter().any(|held| held.objects == guard.objects))
     }
 
     /// Whether another thread may access what an access writes before or after it.
