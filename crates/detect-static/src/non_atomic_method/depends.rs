@@ -36,6 +36,15 @@ impl Code<'_> {
         self.is_decided(&self.derived(first), second)
     }
 
+    /// Whether the result of a statement is tested.
+    pub(super) fn is_asked(&self, statement: StatementId) -> bool {
+        let values = self.derived(&[statement]);
+        self.body.statements.values().any(|statement| {
+            matches!(statement.operation, Operation::Branch { .. } | Operation::Switch { .. })
+                && statement.operation.operands().iter().any(|value| values.contains(value))
+        })
+    }
+
     fn is_decided(&self, values: &FxHashSet<Value>, statement: StatementId) -> bool {
         let block = self.block_of(statement);
         self.body.blocks.keys().any(|at| {
@@ -118,7 +127,8 @@ impl Code<'_> {
         value
     }
 
-    fn references(&self, statement: StatementId) -> &[Value] {
+    /// The references that a statement uses.
+    pub(super) fn references(&self, statement: StatementId) -> &[Value] {
         match &self.body.statements[statement].operation {
             Operation::MonitorEnter(value) => std::slice::from_ref(value),
             Operation::Invoke { arguments, .. } => arguments,
