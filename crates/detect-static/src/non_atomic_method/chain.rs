@@ -4,7 +4,7 @@
 //! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again
 //! in its callers: so only the lowest method is told, and large programs can be judged at all.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl<'s, 'm> Search<'s, 'm> {
             context,
             steps,
             explained,
-            pairs: RefCell::default(),
+            pairs: FxHashMap::default(),
             found: BTreeMap::new(),
             left: MOST_COMPARISONS,
         };
@@ -211,7 +211,7 @@ struct Judge<'j, 's, 'm> {
     /// Variables that break the chain in a method that is called.
     explained: &'j EntitySet<VariableId>,
     /// What is known of two steps; nothing if the second cannot come after the first.
-    pairs: RefCell<FxHashMap<(usize, usize), Option<Rc<Pair>>>>,
+    pairs: FxHashMap<(usize, usize), Option<Rc<Pair>>>,
     found: BTreeMap<(PartId, [VariableId; 2]), Incident>,
     left: usize,
 }
@@ -277,8 +277,8 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    fn pair(&self, first: usize, second: usize) -> Option<Rc<Pair>> {
-        if let Some(known) = self.pairs.borrow().get(&(first, second)) {
+    fn pair(&mut self, first: usize, second: usize) -> Option<Rc<Pair>> {
+        if let Some(known) = self.pairs.get(&(first, second)) {
             return known.clone();
         }
         let (one, two) = (&self.steps[first], &self.steps[second]);
@@ -290,7 +290,7 @@ impl Judge<'_, '_, '_> {
                 is_wait: self.is_wait(two.statement),
             })
         });
-        self.pairs.borrow_mut().insert((first, second), pair.clone());
+        self.pairs.insert((first, second), pair.clone());
         pair
     }
 

@@ -74,14 +74,19 @@ impl Code<'_> {
         self.begins_with(first, second) || self.begins_with(second, first)
     }
 
-    /// Whether a reference is another, or was loaded from what that refers to.
+    /// Whether a reference is another, or was loaded or got from what that refers to, as an iterator is.
     fn begins_with(&self, mut value: Value, start: Value) -> bool {
         loop {
             if self.is_same(value, start) {
                 return true;
             }
-            match self.body.definition(self.uncast(value)).operation {
-                Operation::GetField { object, .. } => value = object,
+            match &self.body.definition(self.uncast(value)).operation {
+                Operation::GetField { object, .. } => value = *object,
+                Operation::Invoke { kind, arguments, .. }
+                    if *kind != InvokeKind::Static && !arguments.is_empty() =>
+                {
+                    value = arguments[0];
+                }
                 _ => return false,
             }
         }
