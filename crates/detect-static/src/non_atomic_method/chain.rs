@@ -4,7 +4,7 @@
 //! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again
 //! in its callers: so only the lowest method is told, and large programs can be judged at all.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -171,7 +171,7 @@ impl<'s, 'm> Search<'s, 'm> {
             context,
             steps,
             explained,
-            pairs: RefCell::default(),
+            pairs: FxHashMap::default(),
             found: BTreeMap::new(),
             left: MOST_COMPARISONS,
         };
@@ -211,7 +211,7 @@ struct Judge<'j, 's, 'm> {
     /// Variables that break the chain in a method that is called.
     explained: &'j EntitySet<VariableId>,
     /// What is known of two steps; nothing if the second cannot come after the first.
-    pairs: RefCell<FxHashMap<(usize, usize), Option<Rc<Pair>>>>,
+    pairs: FxHashMap<(usize, usize), Option<Rc<Pair>>>,
     found: BTreeMap<(PartId, [VariableId; 2]), Incident>,
     left: usize,
 }
@@ -277,8 +277,8 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    fn pair(&self, first: usize, second: usize) -> Option<Rc<Pair>> {
-        if let Some(known) = self.pairs.borrow().get(&(first, second)) {
+    fn pair(&mut self, first: usize, second: usize) -> Option<Rc<Pair>> {
+        if let Some(known) = self.pairs.get(&(first, second)) {
             return known.clone();
         }
         let (one, two) = (&self.steps[first], &self.steps[second]);
@@ -290,7 +290,7 @@ impl Judge<'_, '_, '_> {
                 is_wait: self.is_wait(two.statement),
             })
         });
-        self.pairs.borrow_mut().insert((first, second), pair.clone());
+        self.pairs.insert((first, second), pair.clone());
         pair
     }
 
@@ -323,7 +323,9 @@ impl Judge<'_, '_, '_> {
                 }
                 let incident = Incident {
                     is_dependent: pair.is_dependent,
-                    is_tested: one.1 == two.1 && self.is_tested(two.0, second.access),
+                    is_tested: one.1 == two.1
+                        && (self.is_tested(two.0, second.access)
+                            || self.is_tested_between(steps, one.1)),
                     is_locked: !pair.spanning.is_empty(),
                     first: first.own,
                     second: second.own,
@@ -392,7 +394,7 @@ impl Judge<'_, '_, '_> {
     }
 
     /// Whether an access of the input is done only on some outcome of what its method reads of the same variable
-    /// in the same lock scope.
+    /// in the same lock scope, or tells what it found.
     fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
         let Search { describe, views, .. } = self.search;
         let event = |access: AccessId| {
@@ -410,7 +412,27 @@ impl Judge<'_, '_, '_> {
         let reads = reads.filter(|read| read.instance == own.instance);
         let reads: Vec<StatementId> = reads.map(|read| read.statement).collect();
         code::body(describe.program, &describe.execution.heap, own.instance).is_some_and(|body| {
-            Code { names: &describe.program.names, body }.is_tested(&reads, own.statement)
+            let code = Code { names: &describe.program.names, body };
+            code.is_tested(&reads, own.statement) || own.is_atomic && code.is_asked(own.statement)
+        })
+    }
+
+    /// Whether the second step is done only on some outcome of a step between the two that is about the same
+    /// variable: the method has looked again.
+    fn is_tested_between(&self, [first, second]: [usize; 2], variable: VariableId) -> bool {
+        let views = self.search.views;
+        let is_about = |view: ViewId| {
+            let accesses = views.lock_views[view].accesses.iter();
+            accesses.map(|&access| views.accesses[access].variable).any(|found| found == variable)
+        };
+        let end = self.steps[second].statement;
+        self.steps.iter().enumerate().any(|(at, step)| {
+            at != first
+                && at != second
+                && step.views.iter().any(is_about)
+                && self.code.precedes(self.steps[first].statement, step.statement)
+                && self.code.precedes(step.statement, end)
+                && self.code.is_tested(&step.parts, end)
         })
     }
 
@@ -434,7 +456,27 @@ impl Judge<'_, '_, '_> {
             objects.iter().flatten().any(|object| found.contains(object))
         };
         let [first, second] = steps.map(|step| self.steps[step].statement);
-        objects.map(is_one) == [true; 2] || self.code.may_be_same(first, second, can_be)
+        // What a library does with its own objects is its own business.
+        let is_used =
+            |statement| self.code.references(statement).iter().any(|&value| can_be(value));
+        let is_known = |variable: VariableId, object: Option<ObjectId>| {
+            !self.search.views.variables[variable].is_library
+                || object.is_some_and(|object| self.is_of_input(object))
+                || is_used(first) && is_used(second)
+        };
+        is_known(x, objects[0])
+            && is_known(y, objects[1])
+            && (objects.map(is_one) == [true; 2] || self.code.may_be_same(first, second, can_be))
+    }
+
+    /// Whether the input makes an object or holds it in a field.
+    fn is_of_input(&self, object: ObjectId) -> bool {
+        let describe = self.search.describe;
+        let made = describe.execution.heap.objects[object].made;
+        describe.holder(object).is_some()
+            || made.is_some_and(|(method, _)| {
+                describe.is_input(describe.program.methods()[method].class)
+            })
     }
 
     fn event(&self, event: EventId) -> &Event {

@@ -36,6 +36,15 @@ impl Code<'_> {
         self.is_decided(&self.derived(first), second)
     }
 
+    /// Whether the result of a statement is tested.
+    pub(super) fn is_asked(&self, statement: StatementId) -> bool {
+        let values = self.derived(&[statement]);
+        self.body.statements.values().any(|statement| {
+            matches!(statement.operation, Operation::Branch { .. } | Operation::Switch { .. })
+                && statement.operation.operands().iter().any(|value| values.contains(value))
+        })
+    }
+
     fn is_decided(&self, values: &FxHashSet<Value>, statement: StatementId) -> bool {
         let block = self.block_of(statement);
         self.body.blocks.keys().any(|at| {
@@ -65,14 +74,19 @@ impl Code<'_> {
         self.begins_with(first, second) || self.begins_with(second, first)
     }
 
-    /// Whether a reference is another, or was loaded from what that refers to.
+    /// Whether a reference is another, or was loaded or got from what that refers to, as an iterator is.
     fn begins_with(&self, mut value: Value, start: Value) -> bool {
         loop {
             if self.is_same(value, start) {
                 return true;
             }
-            match self.body.definition(self.uncast(value)).operation {
-                Operation::GetField { object, .. } => value = object,
+            match &self.body.definition(self.uncast(value)).operation {
+                Operation::GetField { object, .. } => value = *object,
+                Operation::Invoke { kind, arguments, .. }
+                    if *kind != InvokeKind::Static && !arguments.is_empty() =>
+                {
+                    value = arguments[0];
+                }
                 _ => return false,
             }
         }
@@ -118,7 +132,8 @@ impl Code<'_> {
         value
     }
 
-    fn references(&self, statement: StatementId) -> &[Value] {
+    /// The references that a statement uses.
+    pub(super) fn references(&self, statement: StatementId) -> &[Value] {
         match &self.body.statements[statement].operation {
             Operation::MonitorEnter(value) => std::slice::from_ref(value),
             Operation::Invoke { arguments, .. } => arguments,

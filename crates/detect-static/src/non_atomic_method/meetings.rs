@@ -27,12 +27,15 @@ pub(super) struct Meeting {
     pub(super) object: Option<ObjectId>,
 }
 
+/// A lock scope, a variable, and a lock scope of another thread.
+type Key = (ViewId, VariableId, ViewId);
+
 /// All meetings, as far as they were asked for.
 pub(super) struct Meetings<'s, 'm> {
     describe: &'s Describe<'s, 'm>,
     views: &'s Views,
     updating: BTreeMap<PartId, Vec<ViewId>>,
-    known: RefCell<FxHashMap<(ViewId, VariableId, ViewId), Rc<[Meeting]>>>,
+    known: RefCell<FxHashMap<Key, Rc<[Meeting]>>>,
 }
 
 impl<'s, 'm> Meetings<'s, 'm> {
