@@ -26,6 +26,7 @@ const PAGES: &[(Rule, &str)] = &[
     (Rule::CriticalWait, include_str!("../../../docs/rules/critical-wait.md")),
     (Rule::IndefiniteWait, include_str!("../../../docs/rules/indefinite-wait.md")),
     (Rule::UnsafePublication, include_str!("../../../docs/rules/unsafe-publication.md")),
+    (Rule::NonAtomicMethod, include_str!("../../../docs/rules/non-atomic-method.md")),
 ];
 
 /// Runs the command.
