@@ -223,7 +223,10 @@ impl Critical {
         let message =
             format!("{by} {how} {waited} at {at} and keeps {} meanwhile{why}", listed(&names));
         let mut accesses = vec![describe.lock_access(self.wait)];
-        accesses.extend(self.needs.as_ref().map(|need| describe.lock_access(need.event)));
+        // A run tells a wait by its own place alone, and the two are one finding.
+        let is_told_by_runs = matches!(event.action, Action::Wait { .. });
+        let need = self.needs.as_ref().filter(|_| !is_told_by_runs);
+        accesses.extend(need.map(|need| describe.lock_access(need.event)));
         let rule = Rule::CriticalWait;
         let subject = Subject::locks(waited, kept);
         let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);

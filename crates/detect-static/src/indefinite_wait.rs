@@ -104,12 +104,8 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
         }
     };
     let message = format!("{by} waits with {named} at {at} without a limit, and {how}");
-    let mut accesses = vec![describe.lock_access(wait)];
-    accesses.extend(first.map(|(id, _)| describe.lock_access(id)));
     let hint = "change the condition and notify while holding the lock, and wait in a loop that tests it first";
-    let mut finding = finding(describe, wait, lock, message, hint, reason.holds());
-    finding.accesses = accesses;
-    Some(finding)
+    Some(finding(describe, wait, lock, message, hint, reason.holds()))
 }
 
 /// A task that waits for one that can only run after it.

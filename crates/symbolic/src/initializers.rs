@@ -42,7 +42,6 @@ impl Initializers {
             needed.remove(class);
         }
         keep_cycles(&mut needs);
-        // What runs before everything else is initialized by the time that there are threads.
         let mut found = Self { needs, used: FxHashMap::default() };
         if !found.needs.is_empty() {
             found.find_used(&uses);
