@@ -22,7 +22,7 @@ fn forms(report: &Report, sources: &Sources) -> Vec<(&'static str, String)> {
         write(&mut bytes).expect("a vector takes every write");
         forms.push((name, String::from_utf8(bytes).expect("every form is UTF-8")));
     };
-    let view = |detail| View { detail, sources, styles: Styles::plain() };
+    let view = |detail| View { detail, sources, styles: Styles::plain(), shows_suppressed: true };
     add("quiet", &|out| text::write(report, &view(Detail::Quiet), out));
     add("text", &|out| text::write(report, &view(Detail::Normal), out));
     add("verbose", &|out| text::write(report, &view(Detail::Verbose), out));
