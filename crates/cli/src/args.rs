@@ -101,7 +101,7 @@ pub(crate) struct CheckArguments {
     /// Report every use of a stale value, not only those that other threads may notice
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Leave out findings that are less sure than this, from 0 to 1 [default: 0, or 0.25 for programs so
+    /// Leave out findings that are less sure than this, from 0 to 1 [default: 0.05, or 0.25 for programs so
     /// large that their objects are told apart only roughly]
     #[arg(long, value_name = "X", value_parser = probability)]
     pub(crate) min_confidence: Option<f64>,

@@ -70,6 +70,9 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     Ok(report)
 }
 
+/// What is less sure is left out: a pattern was recognized that makes it harmless, or several.
+const LEAST_CONFIDENCE: f64 = 0.05;
+
 /// What is less sure is left out of the report on a program whose objects are told apart only roughly:
 /// most of it is not true, and nobody reads a thousand findings.
 const COARSE_CONFIDENCE: f64 = 0.25;
@@ -88,7 +91,7 @@ fn chosen(
         }
     }
     let all = findings.len();
-    let default = if is_coarse { COARSE_CONFIDENCE } else { 0.0 };
+    let default = if is_coarse { COARSE_CONFIDENCE } else { LEAST_CONFIDENCE };
     let least = arguments.min_confidence.unwrap_or(default);
     findings.retain(|finding| finding.confidence().probability() >= least);
     let left_out = match all - findings.len() {
@@ -98,6 +101,9 @@ fn chosen(
     };
     notes.push(match arguments.min_confidence {
         Some(_) => format!("{left_out} less sure than --min-confidence and left out"),
+        None if !is_coarse => format!(
+            "{left_out} less sure than {LEAST_CONFIDENCE} and left out (--min-confidence 0 shows all)"
+        ),
         None => format!(
             "{left_out} less sure than {COARSE_CONFIDENCE} and left out, for objects of so large a \
              program are told apart only roughly (--min-confidence 0 shows all)"

@@ -89,8 +89,8 @@ fn findings_can_be_chosen() {
     let classes = text(&classes);
     let other = check(&[classes, "--rules", "unsafe-publication", "--format", "json"]);
     assert_eq!((other.status, &report(&other)["findings"]), (0, &serde_json::json!([])));
-    let later = check(&[classes, "--rules", "self-deadlock", "--format", "json"]);
-    has_note(&report(&later), "no static detector finds self-deadlock");
+    let later = check(&[classes, "--rules", "discipline-drift", "--format", "json"]);
+    has_note(&report(&later), "no static detector finds discipline-drift");
     let sure = check(&[classes, "--min-confidence", "1", "--format", "json"]);
     assert_eq!((sure.status, &report(&sure)["findings"]), (0, &serde_json::json!([])));
     has_note(&report(&sure), "less sure than --min-confidence");

@@ -141,7 +141,7 @@ impl Summary {
     pub(super) fn add_returned(&mut self, taints: &[Taint]) {
         let read = taints.iter().filter(|taint| matches!(taint.source, Source::Read(_)));
         let left = MOST.saturating_sub(self.returned.len());
-        let read: Taints = read.cloned().take(left).collect();
+        let read: Taints = read.take(left).cloned().collect();
         unite(&mut self.returned, &read);
     }
 }
