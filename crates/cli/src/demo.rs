@@ -1,5 +1,8 @@
-//! `unsnarl demo`: compiles the examples that come with the program, checks them, and watches them run.
+//! `unsnarl demo`: compiles the examples that come with the program, checks them, and watches them run. What both found is
+//! joined in a page for the browser.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -7,6 +10,7 @@ use anstyle::Style;
 use anyhow::{Context, bail};
 use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
+use unsnarl_report::html;
 
 use crate::ExitStatus;
 use crate::args::{CheckArguments, DemoArguments, ProgramArguments, ReportFormat, RunArguments};
@@ -81,7 +85,8 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     compile(&examples, folder, &jdk)?;
 
     let title = if output.coloured() { Style::new().bold() } else { Style::new() };
-    for example in examples {
+    let mut reports = Vec::new();
+    for example in &examples {
         let report = check::examine(&example.check(folder, &jdk), output)?;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
         let sources = sources::find(report.findings(), &[], &[example.classes(folder)], output)?;
@@ -89,7 +94,10 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         let (watched, _) =
             run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
+        reports.extend([report, watched]);
     }
+    let classes: Vec<PathBuf> = examples.iter().map(|example| example.classes(folder)).collect();
+    let page = write_page(&report::joined(reports), &classes, arguments.keep.as_deref(), output)?;
     let out = output.result();
     for example in too_new {
         let Example { name, since, .. } = example;
@@ -99,6 +107,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
             "{title}== {name}{title:#} needs Java {since}; this JDK is Java {release}\n"
         )?;
     }
+    writeln!(out, "All of this for the browser, joined: {}\n", page.display())?;
     let kept = match &arguments.keep {
         Some(folder) => folder.display().to_string(),
         None => {
@@ -121,6 +130,31 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
         writeln!(out, "  {command}\n      {purpose}")?;
     }
     Ok(ExitStatus::Clean)
+}
+
+/// Writes the page into the folder that is kept, or where temporary files are.
+fn write_page(
+    report: &Report,
+    classes: &[PathBuf],
+    kept: Option<&Path>,
+    output: &Output,
+) -> anyhow::Result<PathBuf> {
+    let sources = sources::find(report.findings(), &[], classes, output)?;
+    let (file, path) = match kept {
+        Some(folder) => {
+            let path = folder.join("report.html");
+            (File::create(&path), path)
+        }
+        None => {
+            let names = tempfile::Builder::new().prefix("unsnarl-demo-").suffix(".html").tempfile();
+            let (file, path) = names.and_then(|file| file.keep().map_err(|error| error.error))?;
+            (Ok(file), path)
+        }
+    };
+    let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+    html::write(report, &sources, &mut BufWriter::new(file))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
 }
 
 impl Example {

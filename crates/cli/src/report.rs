@@ -50,7 +50,7 @@ pub(crate) fn styles(output: &Output) -> text::Styles {
 }
 
 /// One report of several: each defect once, each note once. Of several the statistics would not add up.
-fn joined(mut reports: Vec<Report>) -> Report {
+pub(crate) fn joined(mut reports: Vec<Report>) -> Report {
     if reports.len() == 1 {
         return reports.swap_remove(0);
     }

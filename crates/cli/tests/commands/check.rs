@@ -271,6 +271,10 @@ fn the_demonstration_runs() {
         }
     }
     assert!(kept.join("bank/Bank.java").exists());
+    let page = std::fs::read_to_string(kept.join("report.html")).unwrap();
+    for word in ["bank.Account.balance", "suspected", "observed"] {
+        assert!(page.contains(word), "{word}");
+    }
     assert!(kept.join("bank/classes/bank/Account.class").exists());
     let none = run("demo", &["--jdk", text(folder.path())]);
     assert!(none.status == 2 && none.messages.contains("no javac"), "{}", none.messages);
