@@ -23,8 +23,8 @@ impl Translator {
             if needs_result(effect) {
                 continue;
             }
-            if let Effect::Read { place, range: None, .. }
-            | Effect::Write { place, range: None, .. } = effect
+            if let Effect::Read { place, range: None, atomic: false }
+            | Effect::Write { place, range: None, atomic: false, .. } = effect
                 && self.is_exact
             {
                 // What it does, and what it hands to functions meanwhile, depends on all that was put in before.
@@ -117,10 +117,13 @@ impl Translator {
                         }
                     }
                 }
-                Effect::Read { place, range: None, .. } if call.result.is_some() => {
+                // What is atomic cannot race; what it orders the other sentences say.
+                Effect::Read { place, range: None, atomic: false } if call.result.is_some() => {
                     self.contents_access(place, false, call, emit);
                 }
-                Effect::Write { place, range: None, when, .. } if holds(when.as_ref()) => {
+                Effect::Write { place, range: None, atomic: false, when }
+                    if holds(when.as_ref()) =>
+                {
                     self.contents_access(place, true, call, emit);
                 }
                 Effect::Wait { .. } => {
