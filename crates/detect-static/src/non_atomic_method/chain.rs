@@ -23,8 +23,8 @@ use super::views::{AccessId, PartId, Step, VariableId, ViewId, Views};
 use crate::code;
 use crate::describe::Describe;
 
-/// How many comparisons are made for one context.
-const MOST_COMPARISONS: usize = 100_000;
+/// How many comparisons are made for one context. In a large program most of them compare what is taken together anyway.
+const MOST_COMPARISONS: usize = 5_000;
 
 /// Two steps of a method between which another thread can come.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

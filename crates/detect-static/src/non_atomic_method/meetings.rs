@@ -116,8 +116,9 @@ impl<'s, 'm> Meetings<'s, 'm> {
         }
         let is_atomic = one.is_atomic && another.is_atomic;
         let is_possible = |object: Option<ObjectId>| {
-            execution.order(object, own, other).is_none()
-                && (is_atomic || execution.common_guard(object, own, other).is_some())
+            // The order of threads costs most.
+            (is_atomic || execution.common_guard(object, own, other).is_some())
+                && execution.order(object, own, other).is_none()
         };
         if one.objects.is_empty() && another.objects.is_empty() {
             return is_possible(None).then_some(None);
