@@ -126,6 +126,11 @@ const LOCK_RULES: [Rule; 6] = [
     Rule::SelfDeadlock,
 ];
 
+/// The rules that compare much with much: in a program so large that its objects are told apart only roughly they take
+/// minutes, and next to nothing of what they find is sure enough to be shown. There they run only if they are asked for.
+const COSTLY: [Rule; 4] =
+    [Rule::NonAtomicMethod, Rule::LockOrderCycle, Rule::CriticalWait, Rule::IndefiniteWait];
+
 /// What every detector is given.
 struct Input<'i, 'm> {
     /// Program and execution, and names for what is in them.
@@ -153,7 +158,11 @@ pub fn check(
     execution: &Execution<'_>,
     options: &Options,
 ) -> Checked {
-    let is_wanted = |rule| options.rules.is_empty() || options.rules.contains(&rule);
+    let is_coarse = !execution.heap.widened.is_empty();
+    let is_wanted = |rule| match options.rules.is_empty() {
+        true => !(is_coarse && COSTLY.contains(&rule)),
+        false => options.rules.contains(&rule),
+    };
     let lock_use = match LOCK_RULES.into_iter().any(is_wanted) {
         true => LockUse::new(program, models),
         false => LockUse::default(),
@@ -163,6 +172,12 @@ pub fn check(
     let mut checked = Checked::default();
     for detector in DETECTORS.iter().filter(|detector| is_wanted(detector.rule)) {
         (detector.run)(&input, &mut checked);
+    }
+    if is_coarse && options.rules.is_empty() {
+        let rules = COSTLY.map(|rule| rule.id()).join(",");
+        checked.notes.push(format!(
+            "the program is too large to look for everything at once: ask for the rest with --rules {rules}"
+        ));
     }
     if let Some(conflicts) = input.conflicts.get() {
         checked.stats.extend(conflicts.stats.iter().copied());
