@@ -77,59 +77,45 @@ pub struct Detector {
     /// Its name in findings.
     pub name: &'static str,
     run: fn(&Input<'_, '_>, &mut Output),
+    /// It looks at all code of the input ([`LockUse`]), not only at what threads reach.
+    is_about_code: bool,
+    /// It compares much with much: in a program so large that its objects are told apart only roughly it takes minutes,
+    /// and next to nothing of what it finds is sure enough to be shown. There it runs only if it is asked for.
+    is_costly: bool,
+}
+
+impl Detector {
+    const fn new(rule: Rule, name: &'static str, run: fn(&Input<'_, '_>, &mut Output)) -> Self {
+        Self { rule, name, run, is_about_code: false, is_costly: false }
+    }
+
+    const fn about_code(self) -> Self {
+        Self { is_about_code: true, ..self }
+    }
+
+    const fn costly(self) -> Self {
+        Self { is_costly: true, ..self }
+    }
 }
 
 /// The one table of static detectors.
 pub static DETECTORS: &[Detector] = &[
-    Detector { rule: Rule::DataRace, name: data_race::NAME, run: data_race::run },
-    Detector {
-        rule: Rule::UnsafePublication,
-        name: unsafe_publication::NAME,
-        run: unsafe_publication::run,
-    },
-    Detector { rule: Rule::UnreleasedLock, name: unreleased_lock::NAME, run: unreleased_lock::run },
-    Detector {
-        rule: Rule::WaitOutsideLoop,
-        name: wait_outside_loop::NAME,
-        run: wait_outside_loop::run,
-    },
-    Detector { rule: Rule::ReassignedLock, name: reassigned_lock::NAME, run: reassigned_lock::run },
-    Detector {
-        rule: Rule::SharedConstantLock,
-        name: shared_constant_lock::NAME,
-        run: shared_constant_lock::run,
-    },
-    Detector { rule: Rule::LostNotify, name: lost_notify::NAME, run: lost_notify::run },
-    Detector { rule: Rule::SelfDeadlock, name: self_deadlock::NAME, run: self_deadlock::run },
-    Detector {
-        rule: Rule::LockOrderCycle,
-        name: lock_order_cycle::NAME,
-        run: lock_order_cycle::run,
-    },
-    Detector { rule: Rule::CriticalWait, name: critical_wait::NAME, run: critical_wait::run },
-    Detector { rule: Rule::IndefiniteWait, name: indefinite_wait::NAME, run: indefinite_wait::run },
-    Detector { rule: Rule::StaleValue, name: stale_value::NAME, run: stale_value::run },
-    Detector {
-        rule: Rule::NonAtomicMethod,
-        name: non_atomic_method::NAME,
-        run: non_atomic_method::run,
-    },
+    Detector::new(Rule::DataRace, data_race::NAME, data_race::run),
+    Detector::new(Rule::UnsafePublication, unsafe_publication::NAME, unsafe_publication::run),
+    Detector::new(Rule::UnreleasedLock, unreleased_lock::NAME, unreleased_lock::run).about_code(),
+    Detector::new(Rule::WaitOutsideLoop, wait_outside_loop::NAME, wait_outside_loop::run)
+        .about_code(),
+    Detector::new(Rule::ReassignedLock, reassigned_lock::NAME, reassigned_lock::run).about_code(),
+    Detector::new(Rule::SharedConstantLock, shared_constant_lock::NAME, shared_constant_lock::run)
+        .about_code(),
+    Detector::new(Rule::LostNotify, lost_notify::NAME, lost_notify::run).about_code(),
+    Detector::new(Rule::SelfDeadlock, self_deadlock::NAME, self_deadlock::run).about_code(),
+    Detector::new(Rule::LockOrderCycle, lock_order_cycle::NAME, lock_order_cycle::run).costly(),
+    Detector::new(Rule::CriticalWait, critical_wait::NAME, critical_wait::run).costly(),
+    Detector::new(Rule::IndefiniteWait, indefinite_wait::NAME, indefinite_wait::run).costly(),
+    Detector::new(Rule::StaleValue, stale_value::NAME, stale_value::run),
+    Detector::new(Rule::NonAtomicMethod, non_atomic_method::NAME, non_atomic_method::run).costly(),
 ];
-
-/// The rules about how locks are used, which look at all code of the input.
-const LOCK_RULES: [Rule; 6] = [
-    Rule::UnreleasedLock,
-    Rule::WaitOutsideLoop,
-    Rule::ReassignedLock,
-    Rule::SharedConstantLock,
-    Rule::LostNotify,
-    Rule::SelfDeadlock,
-];
-
-/// The rules that compare much with much: in a program so large that its objects are told apart only roughly they take
-/// minutes, and next to nothing of what they find is sure enough to be shown. There they run only if they are asked for.
-const COSTLY: [Rule; 4] =
-    [Rule::NonAtomicMethod, Rule::LockOrderCycle, Rule::CriticalWait, Rule::IndefiniteWait];
 
 /// What every detector is given.
 struct Input<'i, 'm> {
@@ -137,7 +123,7 @@ struct Input<'i, 'm> {
     describe: &'i Describe<'i, 'm>,
     options: &'i Options,
     conflicts: OnceCell<Conflicts>,
-    /// What the input does with locks; nothing unless one of [`LOCK_RULES`] is wanted.
+    /// What the input does with locks; nothing unless a detector is wanted that looks at it.
     lock_use: LockUse,
 }
 
@@ -159,24 +145,27 @@ pub fn check(
     options: &Options,
 ) -> Checked {
     let is_coarse = !execution.heap.widened.is_empty();
-    let is_wanted = |rule| match options.rules.is_empty() {
-        true => !(is_coarse && COSTLY.contains(&rule)),
-        false => options.rules.contains(&rule),
+    let is_wanted = |detector: &&Detector| match options.rules.is_empty() {
+        true => !(is_coarse && detector.is_costly),
+        false => options.rules.contains(&detector.rule),
     };
-    let lock_use = match LOCK_RULES.into_iter().any(is_wanted) {
+    let wanted: Vec<&Detector> = DETECTORS.iter().filter(is_wanted).collect();
+    let lock_use = match wanted.iter().any(|detector| detector.is_about_code) {
         true => LockUse::new(program, models),
         false => LockUse::default(),
     };
     let describe = Describe::new(program, execution);
     let input = Input { describe: &describe, options, conflicts: OnceCell::new(), lock_use };
     let mut checked = Checked::default();
-    for detector in DETECTORS.iter().filter(|detector| is_wanted(detector.rule)) {
+    for detector in &wanted {
         (detector.run)(&input, &mut checked);
     }
-    if is_coarse && options.rules.is_empty() {
-        let rules = COSTLY.map(|rule| rule.id()).join(",");
+    if options.rules.is_empty() && wanted.len() < DETECTORS.len() {
+        let costly = DETECTORS.iter().filter(|detector| detector.is_costly);
+        let rules: Vec<&str> = costly.map(|detector| detector.rule.id()).collect();
         checked.notes.push(format!(
-            "the program is too large to look for everything at once: ask for the rest with --rules {rules}"
+            "the program is too large to look for everything at once: ask for the rest with --rules {}",
+            rules.join(",")
         ));
     }
     if let Some(conflicts) = input.conflicts.get() {

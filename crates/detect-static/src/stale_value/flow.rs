@@ -151,8 +151,9 @@ impl Flow<'_, '_, '_> {
         }
     }
 
-    /// Whether a value is a number or text rather than an object that has values. What a method computes
-    /// from an object is what it finds there then.
+    /// Whether a value is a number or text rather than an object that has values: what a method computes
+    /// from an object is what it finds there then. Of references it counts what is declared in `java.lang`: boxes
+    /// and text, and what has lost its type in a collection.
     fn is_plain(&self, value: Value) -> bool {
         let names = &self.describe.program.names;
         let ty = self.body.values[value].ty;
