@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use unsnarl_detect_static::{self as detect_static, Checked};
-use unsnarl_findings::{Finding, Report, Statistic, merge_all};
+use unsnarl_findings::{Finding, Report, Rule, Statistic, merge_all};
 use unsnarl_program::MethodId;
 use unsnarl_symbolic::Execution;
 
@@ -19,12 +19,10 @@ use crate::sources;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let was_looked_for = |rule| {
-        is_found_statically(rule) && (arguments.rules.is_empty() || arguments.rules.contains(&rule))
-    };
-    let report = examine(arguments, output)?;
+    let Examined { report, rules } = examine(arguments, output)?;
     let sources =
         sources::find(report.findings(), &arguments.source.source, &arguments.inputs, output)?;
+    let was_looked_for = |rule| rules.contains(&rule);
     let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
     let shows_suppressed = arguments.accepted.show_suppressed;
     report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
@@ -32,8 +30,15 @@ pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Re
     Ok(if fails { ExitStatus::Findings } else { ExitStatus::Clean })
 }
 
+/// What a check has to say.
+pub(crate) struct Examined {
+    pub(crate) report: Report,
+    /// The rules that were looked for.
+    pub(crate) rules: Vec<Rule>,
+}
+
 /// Analyses the program and judges it.
-pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Result<Report> {
+pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Result<Examined> {
     let started = Instant::now();
     let mut phases = Phases::new(output.shows_progress());
     phases.enter("reading");
@@ -56,7 +61,7 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
         output.detail(&format!("{phase} took {seconds:.2} s"));
     }
     stats.push(("seconds".to_owned(), Statistic::Seconds(started.elapsed().as_secs_f64())));
-    let Checked { findings, notes, .. } = checked;
+    let Checked { findings, notes, rules, .. } = checked;
     let is_coarse = !execution.heap.widened.is_empty();
     let (findings, left_out) = chosen(findings, arguments, is_coarse);
     session.add_notes(notes);
@@ -67,7 +72,7 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let mut report = Report::new(crate::tool(), findings);
     report.notes = session.failures().iter().map(failure_text).chain(session.notes()).collect();
     report.stats = stats.into_iter().map(|(name, value)| (name.into(), value)).collect();
-    Ok(report)
+    Ok(Examined { report, rules })
 }
 
 /// What is less sure is left out: a pattern was recognized that makes it harmless, or several.
@@ -136,7 +141,7 @@ fn stats(classes: usize, execution: &Execution<'_>, checked: &Checked) -> Vec<(S
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Subject, Variable};
+    use unsnarl_findings::{Effect, Evidence, Heuristic, Subject, Variable};
 
     use super::*;
     use crate::args::{Arguments, Command};

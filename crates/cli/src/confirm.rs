@@ -51,7 +51,8 @@ pub(crate) fn suspicions(
         None => Ok(Vec::new()),
         Some(Some(file)) => joining::read(std::slice::from_ref(file)),
         Some(None) => {
-            Ok(check::examine(&check_of(arguments, "--confirm")?, output)?.findings().to_vec())
+            let checked = check::examine(&check_of(arguments, "--confirm")?, output)?;
+            Ok(checked.report.findings().to_vec())
         }
     }
 }

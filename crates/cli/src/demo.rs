@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     let title = if output.coloured() { Style::new().bold() } else { Style::new() };
     let mut reports = Vec::new();
     for example in &examples {
-        let report = check::examine(&example.check(folder, &jdk), output)?;
+        let report = check::examine(&example.check(folder, &jdk), output)?.report;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
         let sources = sources::find(report.findings(), &[], &[example.classes(folder)], output)?;
         report::write(&report, ReportFormat::Text, &sources, false, output)?;

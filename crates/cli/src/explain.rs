@@ -97,9 +97,12 @@ fn explain_finding(
         ),
         (None, inputs) => {
             let program = arguments.program.clone();
-            let check =
-                CheckArguments { arrays: true, ..CheckArguments::of(inputs.to_vec(), program) };
-            check::examine(&check, output)?.findings().to_vec()
+            let check = CheckArguments {
+                arrays: true,
+                min_confidence: Some(0.0),
+                ..CheckArguments::of(inputs.to_vec(), program)
+            };
+            check::examine(&check, output)?.report.findings().to_vec()
         }
     };
     let Some(finding) = findings.iter().find(|it| it.fingerprint() == fingerprint) else {

@@ -67,6 +67,8 @@ pub struct Checked {
     pub notes: Vec<String>,
     /// Counts, by name.
     pub stats: Vec<(&'static str, u64)>,
+    /// The rules that were looked for.
+    pub rules: Vec<Rule>,
 }
 
 /// A static detector.
@@ -159,6 +161,7 @@ pub fn check(
     let mut checked = Checked::default();
     for detector in &wanted {
         (detector.run)(&input, &mut checked);
+        checked.rules.push(detector.rule);
     }
     if options.rules.is_empty() && wanted.len() < DETECTORS.len() {
         let costly = DETECTORS.iter().filter(|detector| detector.is_costly);

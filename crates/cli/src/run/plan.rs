@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Context;
-use unsnarl_findings::Finding;
+use unsnarl_findings::{Finding, Rule};
 
 use super::RunFolder;
 use crate::args::{Plan, RunArguments};
@@ -30,7 +30,8 @@ impl Planned {
                 let mut asked = confirm::check_of(arguments, "--plan static")?;
                 // What is doubtful is worth a look at run time.
                 (asked.arrays, asked.min_confidence) = (true, Some(0.0));
-                check::examine(&asked, output)?.findings().to_vec()
+                asked.rules = vec![Rule::DataRace, Rule::UnsafePublication];
+                check::examine(&asked, output)?.report.findings().to_vec()
             }
         };
         Ok(Some(Self::of(&findings)))
