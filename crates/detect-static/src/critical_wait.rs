@@ -14,7 +14,7 @@ use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Severit
 use unsnarl_models::LockMode;
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
-use unsnarl_program::heap::ObjectId;
+use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{Action, Guard, LockEvent, LockEventId};
 
 use crate::describe::{Describe, listed};
@@ -71,6 +71,7 @@ enum Who {
 }
 
 /// Who is waited for needs the lock.
+#[derive(Clone, Copy)]
 struct Need {
     event: LockEventId,
     lock: ObjectId,
@@ -85,8 +86,11 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
         if event.held.is_empty() || !describe.is_input(describe.program.methods()[method].class) {
             continue;
         }
-        let Some(critical) = judge(describe, wait) else { continue };
         let place = (method, event.statement);
+        if found.get(&place).is_some_and(|known| known.who == Who::All) {
+            continue;
+        }
+        let Some(critical) = judge(input, wait) else { continue };
         if found.get(&place).is_none_or(|known| known.who < critical.who) {
             found.insert(place, critical);
         }
@@ -94,11 +98,12 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     output.findings.extend(found.values().map(|critical| critical.finding(describe)));
 }
 
-fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
+fn judge(input: &Input<'_, '_>, wait: LockEventId) -> Option<Critical> {
+    let describe = input.describe;
     let event = describe.lock_event(wait);
     let (needs, who) = match event.action {
         Action::Wait { .. } => {
-            let notifiers = partners(describe, wait, Action::Notify);
+            let notifiers = meanwhile(describe, wait, input.lock_index().notifies(&event.objects));
             let holding: Vec<Need> =
                 notifiers.iter().filter_map(|&notify| holds(describe, notify, event)).collect();
             let who = match (notifiers.len(), holding.len()) {
@@ -109,8 +114,8 @@ fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
             };
             (holding.into_iter().next(), who)
         }
-        Action::Receive => (Some(all_senders_need(describe, wait)?), Who::All),
-        Action::Join => (Some(joined_needs(describe, wait)?), Who::All),
+        Action::Receive => (Some(all_senders_need(input, wait)?), Who::All),
+        Action::Join => (Some(joined_needs(input, wait)?), Who::All),
         Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
     };
     let kept = match &needs {
@@ -120,16 +125,14 @@ fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
     Some(Critical { wait, kept, needs, who })
 }
 
-/// What others may do with the object of an event at the same time.
-fn partners(describe: &Describe<'_, '_>, event: LockEventId, action: Action) -> Vec<LockEventId> {
-    let execution = describe.execution;
-    let own = describe.lock_event(event);
-    let others = execution.lock_events.iter().filter(|(id, other)| {
-        other.action == action
-            && common(&own.objects, &other.objects).is_some()
-            && execution.lock_order(None, event, *id).is_none()
-    });
-    others.map(|(id, _)| id).collect()
+/// Those of some events that can be at the same time as another.
+fn meanwhile(
+    describe: &Describe<'_, '_>,
+    event: LockEventId,
+    mut others: Vec<LockEventId>,
+) -> Vec<LockEventId> {
+    others.retain(|&other| describe.execution.lock_order(None, event, other).is_none());
+    others
 }
 
 fn common(one: &[ObjectId], other: &[ObjectId]) -> Option<ObjectId> {
@@ -150,48 +153,55 @@ fn holds(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> 
 }
 
 /// A lock of an event that another one acquires.
-fn acquires(other: (LockEventId, &LockEvent), event: &LockEvent) -> Option<Need> {
-    let (id, acquire) = other;
+fn acquires(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
+    let acquire = describe.lock_event(other);
     let Action::Acquire(mode) = acquire.action else { return None };
     event.held.iter().find_map(|kept| {
         let can_share = mode == LockMode::Shared && kept.mode == LockMode::Shared;
         let lock = common(&kept.objects, &acquire.objects).filter(|_| !can_share)?;
-        Some(Need { event: id, lock })
+        Some(Need { event: other, lock })
     })
 }
 
+/// The acquisitions of a lock of an event, as far as they are not made in a way that shares it.
+fn needs<'n>(input: &'n Input<'_, '_>, event: &'n LockEvent) -> impl Iterator<Item = Need> {
+    let kept = event.held.iter().flat_map(|guard| guard.objects.iter().copied());
+    let acquisitions = input.lock_index().acquires(kept).into_iter();
+    acquisitions.filter_map(|other| acquires(input.describe, other, event))
+}
+
 /// Whether all who may send what is waited for hold a lock that is kept, or acquire it before.
-fn all_senders_need(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
+fn all_senders_need(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
+    let describe = input.describe;
     let execution = describe.execution;
     let event = describe.lock_event(wait);
-    let senders = partners(describe, wait, Action::Send);
-    let needs: Option<Vec<Need>> = senders
-        .iter()
-        .map(|&send| {
-            let thread = describe.lock_event(send).thread;
-            let acquires_before = || {
-                let own = execution.lock_events.iter().filter(|(_, other)| other.thread == thread);
-                own.filter_map(|other| acquires(other, event)).find(|need| {
-                    execution.has_not_sent(need.event, &event.objects)
+    let mut acquired_before: BTreeMap<OriginId, Option<Need>> = BTreeMap::new();
+    let mut first = None;
+    for send in meanwhile(describe, wait, input.lock_index().sends(&event.objects)) {
+        let thread = describe.lock_event(send).thread;
+        let need = holds(describe, send, event).or_else(|| {
+            *acquired_before.entry(thread).or_insert_with(|| {
+                needs(input, event).find(|need| {
+                    describe.lock_event(need.event).thread == thread
+                        && execution.has_not_sent(need.event, &event.objects)
                         && execution.lock_order(None, wait, need.event).is_none()
                 })
-            };
-            holds(describe, send, event).or_else(acquires_before)
-        })
-        .collect();
-    needs?.into_iter().next()
+            })
+        })?;
+        first.get_or_insert(need);
+    }
+    first
 }
 
 /// Whether a thread that is waited for acquires a lock that is kept.
-fn joined_needs(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
-    let execution = describe.execution;
-    let event = describe.lock_event(wait);
+fn joined_needs(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
+    let execution = input.describe.execution;
+    let event = input.describe.lock_event(wait);
     let joined = execution.joined_threads(&event.objects);
-    let of_joined =
-        execution.lock_events.iter().filter(|(_, other)| joined.contains(&other.thread));
-    of_joined
-        .filter_map(|other| acquires(other, event))
-        .find(|need| execution.lock_order(None, wait, need.event).is_none())
+    needs(input, event).find(|need| {
+        joined.contains(&execution.lock_events[need.event].thread)
+            && execution.lock_order(None, wait, need.event).is_none()
+    })
 }
 
 impl Critical {

@@ -51,7 +51,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             continue;
         }
         let finding = match event.action {
-            Action::Wait { is_timed: false } => unnotified(describe, id),
+            Action::Wait { is_timed: false } => unnotified(input, id),
             Action::Join => behind_itself(describe, id),
             _ => continue,
         };
@@ -65,7 +65,8 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 }
 
 /// A wait for a notification that cannot come.
-fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding> {
+fn unnotified(input: &Input<'_, '_>, wait: LockEventId) -> Option<Finding> {
+    let describe = input.describe;
     let execution = describe.execution;
     let event = describe.lock_event(wait);
     // A thread object is notified when its thread ends; of others nobody knows who has them.
@@ -78,15 +79,11 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
     {
         return None;
     }
-    let mut notifies = execution.lock_events.iter().filter(|(_, other)| {
-        other.action == Action::Notify
-            && other.objects.iter().any(|object| event.objects.contains(object))
-    });
-    let first = notifies.next();
-    let can_reach = |id: LockEventId| execution.lock_order(None, wait, id).is_none();
-    if first.is_some_and(|(id, _)| can_reach(id)) || notifies.any(|(id, _)| can_reach(id)) {
+    let notifies = input.lock_index().notifies(&event.objects);
+    if notifies.iter().any(|&id| execution.lock_order(None, wait, id).is_none()) {
         return None;
     }
+    let first = notifies.first();
     // Who was notified before may have seen from a condition that it need not wait.
     let body = code::body(describe.program, &execution.heap, event.instance)?;
     if first.is_some() && code::is_avoidable(body, event.statement) {
@@ -98,7 +95,7 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
     let named = describe.lock_of(lock);
     let (how, reason) = match first {
         None => ("nothing notifies it".to_owned(), &NEVER_NOTIFIED),
-        Some((id, _)) => {
+        Some(&id) => {
             let place = describe.lock_place(id);
             (format!("the notification at {place} cannot come meanwhile"), &NOTIFIED_IN_VAIN)
         }
@@ -114,7 +111,7 @@ fn behind_itself(describe: &Describe<'_, '_>, join: LockEventId) -> Option<Findi
     let event = describe.lock_event(join);
     let joined = execution.joined_threads(&event.objects);
     let is_own = |task: &unsnarl_program::heap::OriginId| {
-        execution.starters(*task)[..] == [event.thread] && *task != event.thread
+        execution.starters(*task) == [event.thread] && *task != event.thread
     };
     let (task, queue) = joined
         .into_iter()

@@ -13,7 +13,9 @@ mod indefinite_wait;
 mod initializer_cycle;
 mod lock_calls;
 mod lock_code;
+mod lock_cycles;
 mod lock_graph;
+mod lock_index;
 mod lock_name;
 mod lock_order_cycle;
 mod lock_text;
@@ -41,6 +43,7 @@ use unsnarl_symbolic::Execution;
 
 use conflict::Conflicts;
 use describe::Describe;
+use lock_index::LockIndex;
 use lock_use::LockUse;
 
 pub use explain::explain_field;
@@ -125,6 +128,7 @@ struct Input<'i, 'm> {
     describe: &'i Describe<'i, 'm>,
     options: &'i Options,
     conflicts: OnceCell<Conflicts>,
+    lock_index: OnceCell<LockIndex>,
     /// What the input does with locks; nothing unless a detector is wanted that looks at it.
     lock_use: LockUse,
 }
@@ -133,6 +137,11 @@ impl Input<'_, '_> {
     /// The pairs of accesses that nothing keeps apart, looked for once if anybody wants them.
     fn conflicts(&self) -> &Conflicts {
         self.conflicts.get_or_init(|| conflict::conflicts(self.describe, self.options))
+    }
+
+    /// The lock events by what is done with which object.
+    fn lock_index(&self) -> &LockIndex {
+        self.lock_index.get_or_init(|| LockIndex::new(self.describe.execution))
     }
 }
 
@@ -157,7 +166,8 @@ pub fn check(
         false => LockUse::default(),
     };
     let describe = Describe::new(program, execution);
-    let input = Input { describe: &describe, options, conflicts: OnceCell::new(), lock_use };
+    let (conflicts, lock_index) = Default::default();
+    let input = Input { describe: &describe, options, conflicts, lock_index, lock_use };
     let mut checked = Checked::default();
     for detector in &wanted {
         (detector.run)(&input, &mut checked);

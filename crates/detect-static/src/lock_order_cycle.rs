@@ -17,7 +17,7 @@ use unsnarl_symbolic::Guard;
 
 use crate::describe::Describe;
 use crate::lock_code::{Pairing, pairing};
-use crate::lock_graph::{Cycles, Step, cycles};
+use crate::lock_cycles::{Cycles, Step, cycles};
 use crate::{Input, Output, initializer_cycle, reasons};
 
 /// The name in findings.

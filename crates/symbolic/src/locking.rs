@@ -134,8 +134,8 @@ impl Execution<'_> {
     }
 
     /// The threads that start a thread; sorted.
-    pub fn starters(&self, thread: OriginId) -> Vec<OriginId> {
-        self.threads.starters(&self.heap, thread)
+    pub fn starters(&self, thread: OriginId) -> &[OriginId] {
+        self.threads.starters(thread)
     }
 
     /// Whether the thread of a lock event certainly has not yet sent a signal by any of these objects.

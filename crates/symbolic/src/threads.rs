@@ -33,6 +33,8 @@ pub(crate) struct Threads {
     pub(crate) started_at: FxHashMap<(InstanceId, StatementId), Vec<OriginId>>,
     /// The statements that start a thread.
     pub(crate) starts: SecondaryMap<OriginId, Vec<(InstanceId, StatementId)>>,
+    /// The threads that start a thread; sorted.
+    starters: SecondaryMap<OriginId, Vec<OriginId>>,
     /// For each group that a thread is started in, the objects that it may be.
     pub(crate) groups: SecondaryMap<OriginId, Vec<Vec<ObjectId>>>,
     /// For each group that must end before a thread begins, the objects that it may be.
@@ -65,6 +67,12 @@ impl Threads {
                     }
                 }
             }
+        }
+        for thread in heap.origins.keys() {
+            let starts = threads.starts[thread].iter();
+            let starters =
+                starts.flat_map(|&(instance, _)| heap.threads_of(instance).iter().copied());
+            threads.starters[thread] = sorted(starters);
         }
         threads.repeated = repeated(heap, methods);
         threads.find_unique(heap, methods);
@@ -174,9 +182,8 @@ impl Threads {
     }
 
     /// The threads that start a thread; sorted.
-    pub(crate) fn starters(&self, heap: &Heap<'_>, thread: OriginId) -> Vec<OriginId> {
-        let starts = self.starts[thread].iter();
-        sorted(starts.flat_map(|&(instance, _)| heap.threads_of(instance).iter().copied()))
+    pub(crate) fn starters(&self, thread: OriginId) -> &[OriginId] {
+        &self.starters[thread]
     }
 
     fn find_unique(&mut self, heap: &Heap<'_>, methods: &Methods) {

@@ -4,7 +4,7 @@
 //! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again
 //! in its callers: so only the lowest method is told, and large programs can be judged at all.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, EventId, Execution};
 
 use super::depends::Code;
-use super::meetings::{Meeting, Meetings};
+use super::meetings::{Meeting, Meetings, Touched, is_nested};
 use super::views::{AccessId, PartId, Step, VariableId, ViewId, Views};
 use crate::code;
 use crate::describe::Describe;
@@ -167,7 +167,7 @@ impl<'s, 'm> Search<'s, 'm> {
         };
         let mut judge = Judge {
             search: self,
-            code: Code { names: &self.describe.program.names, body },
+            code: Code::new(&self.describe.program.names, body),
             context,
             steps,
             explained,
@@ -175,21 +175,15 @@ impl<'s, 'm> Search<'s, 'm> {
             found: BTreeMap::new(),
             left: MOST_COMPARISONS,
         };
-        let mut by_part: BTreeMap<PartId, Vec<(usize, Vec<ViewId>)>> = BTreeMap::new();
+        let mut by_part: BTreeMap<PartId, Vec<(usize, ViewId)>> = BTreeMap::new();
         for (number, step) in steps.iter().enumerate() {
             for view in step.views.iter() {
-                for &part in self.views.lock_views[view].parts.keys() {
-                    let of_part = by_part.entry(part).or_default();
-                    match of_part.last_mut() {
-                        Some((last, views)) if *last == number => views.push(view),
-                        _ => of_part.push((number, vec![view])),
-                    }
-                }
+                by_part.entry(self.views.lock_views[view].part).or_default().push((number, view));
             }
         }
-        for (part, steps) in by_part.iter().filter(|(_, steps)| steps.len() > 1) {
-            for &between in self.meetings.updating(*part) {
-                judge.part(*part, steps, between);
+        for (part, views) in by_part {
+            if views.first().map(|first| first.0) != views.last().map(|last| last.0) {
+                judge.part(part, &views);
             }
         }
         if judge.left == 0 {
@@ -199,8 +193,14 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 }
 
-/// What a lock scope of a step has to do with one of another thread.
-type Touch = (ViewId, VariableId, Rc<[Meeting]>);
+/// What a lock scope of a step has to do with one of another thread, at a variable.
+struct Touch<'t> {
+    step: usize,
+    view: ViewId,
+    is_nested: bool,
+    variable: VariableId,
+    met: &'t [Meeting],
+}
 
 /// The steps of one context while they are judged.
 struct Judge<'j, 's, 'm> {
@@ -218,9 +218,10 @@ struct Judge<'j, 's, 'm> {
 
 /// Two steps of a method.
 struct Pair {
+    steps: [usize; 2],
     /// What the locks may be that are held from one to the other.
     spanning: FxHashSet<ObjectId>,
-    is_dependent: bool,
+    is_dependent: OnceCell<bool>,
     /// The second begins with a wait.
     is_wait: bool,
 }
@@ -228,52 +229,48 @@ struct Pair {
 impl Judge<'_, '_, '_> {
     /// Looks for two steps that one lock scope of another thread conflicts with, if the three do not form a
     /// chain.
-    fn part(&mut self, part: PartId, steps: &[(usize, Vec<ViewId>)], between: ViewId) {
-        if self.left == 0 {
-            return;
+    fn part(&mut self, part: PartId, views: &[(usize, ViewId)]) {
+        let meetings = views.iter().map(|&(_, view)| self.search.meetings.of(view));
+        let meetings: Vec<Rc<[Touched]>> = meetings.collect();
+        let mut disturbed: BTreeMap<ViewId, Vec<Touch<'_>>> = BTreeMap::new();
+        for (&(step, view), touched) in views.iter().zip(&meetings) {
+            for Touched { between, is_nested, variables } in touched.iter() {
+                let touches = variables.iter().map(|(variable, met)| {
+                    let (is_nested, variable) = (*is_nested, *variable);
+                    Touch { step, view, is_nested, variable, met }
+                });
+                disturbed.entry(*between).or_default().extend(touches);
+            }
         }
-        let Search { views, meetings, .. } = self.search;
-        let entries = |view: ViewId| &views.lock_views[view].parts[&part][..];
-        let other = entries(between);
-        let mut touched: Vec<(usize, Vec<Touch>)> = Vec::new();
-        for (number, own) in steps {
-            let mut touches = Vec::new();
-            for &view in own {
-                for variable in conflicts(entries(view), other) {
-                    self.left = self.left.saturating_sub(1);
-                    let met = meetings.of(view, variable, between);
-                    if !met.is_empty() {
-                        touches.push((view, variable, met));
+        for touches in disturbed.values() {
+            for one in touches {
+                for two in touches.iter().filter(|two| two.step != one.step) {
+                    if self.left == 0 {
+                        return;
+                    }
+                    let is_explained =
+                        [one, two].iter().all(|touch| self.explained.contains(touch.variable));
+                    if !is_explained && !self.is_settled(part, [one, two]) {
+                        self.left -= 1;
+                        self.between(part, one, two);
                     }
                 }
             }
-            if !touches.is_empty() {
-                touched.push((*number, touches));
-            }
         }
-        for (first, of_first) in &touched {
-            for (second, of_second) in &touched {
-                if first == second || self.left == 0 {
-                    continue;
-                }
-                let Some(pair) = self.pair(*first, *second) else { continue };
-                for one in of_first {
-                    for two in of_second {
-                        self.left = self.left.saturating_sub(1);
-                        let is_chain = [
-                            is_nested(entries(one.0), other),
-                            is_nested(entries(two.0), other),
-                            is_nested(entries(one.0), entries(two.0)),
-                        ];
-                        let is_explained =
-                            self.explained.contains(one.1) && self.explained.contains(two.1);
-                        if is_chain != [true; 3] && !is_explained {
-                            let is_self_needed = is_chain[0] && is_chain[1];
-                            self.judge(part, &pair, [*first, *second], [one, two], is_self_needed);
-                        }
-                    }
-                }
-            }
+    }
+
+    /// Whether nothing could convince more than what is known of two variables.
+    fn is_settled(&self, part: PartId, touches: [&Touch<'_>; 2]) -> bool {
+        let variables = touches.map(|touch| touch.variable);
+        self.found.get(&(part, variables)).is_some_and(|known| self.is_plain(known))
+    }
+
+    fn between(&mut self, part: PartId, one: &Touch<'_>, two: &Touch<'_>) {
+        let Some(pair) = self.pair(one.step, two.step) else { return };
+        let entries = |view: ViewId| &self.search.views.lock_views[view].entries;
+        let is_self_needed = one.is_nested && two.is_nested;
+        if !is_self_needed || !is_nested(entries(one.view), entries(two.view)) {
+            self.judge(part, &pair, [one, two], is_self_needed);
         }
     }
 
@@ -285,13 +282,20 @@ impl Judge<'_, '_, '_> {
         let is_possible = is_apart(one, two) && self.code.precedes(one.statement, two.statement);
         let pair = is_possible.then(|| {
             Rc::new(Pair {
+                steps: [first, second],
                 spanning: spanning(self.search.describe.execution, self.context, one, two),
-                is_dependent: self.code.depends(&one.parts, &two.parts),
+                is_dependent: OnceCell::new(),
                 is_wait: self.is_wait(two.statement),
             })
         });
         self.pairs.insert((first, second), pair.clone());
         pair
+    }
+
+    /// Whether what the second step does depends on what the first has found out.
+    fn is_dependent(&self, pair: &Pair) -> bool {
+        let [one, two] = pair.steps.map(|step| &self.steps[step].parts);
+        *pair.is_dependent.get_or_init(|| self.code.depends(one, two))
     }
 
     fn is_wait(&self, statement: StatementId) -> bool {
@@ -305,27 +309,24 @@ impl Judge<'_, '_, '_> {
         &mut self,
         part: PartId,
         pair: &Pair,
-        steps: [usize; 2],
-        [one, two]: [&Touch; 2],
+        [one, two]: [&Touch<'_>; 2],
         is_self_needed: bool,
     ) {
-        let variables = [one.1, two.1];
+        let steps = pair.steps;
+        let variables = [one.variable, two.variable];
         let key = (part, variables);
-        if self.found.get(&key).is_some_and(|known| self.is_plain(known)) {
-            return;
-        }
-        for first in &*one.2 {
-            for second in &*two.2 {
+        for first in one.met {
+            for second in two.met {
                 if !self.is_interleaving(pair, [first, second], is_self_needed)
                     || !self.is_about_one(steps, variables, [first.object, second.object])
                 {
                     continue;
                 }
                 let incident = Incident {
-                    is_dependent: pair.is_dependent,
-                    is_tested: one.1 == two.1
-                        && (self.is_tested(two.0, second.access)
-                            || self.is_tested_between(steps, one.1)),
+                    is_dependent: self.is_dependent(pair),
+                    is_tested: one.variable == two.variable
+                        && (self.is_tested(two.view, second.access)
+                            || self.is_tested_between(steps, one.variable)),
                     is_locked: !pair.spanning.is_empty(),
                     first: first.own,
                     second: second.own,
@@ -384,7 +385,8 @@ impl Judge<'_, '_, '_> {
             && !is_protected(first.other)
             && !is_protected(second.other)
             && (!is_self_needed || execution.order(first.object, first.own, first.own).is_none())
-            && (!is_compound || pair.is_dependent && self.is_check_then_act(first.own, second.own))
+            && (!is_compound
+                || self.is_dependent(pair) && self.is_check_then_act(first.own, second.own))
     }
 
     /// A library's atomic call that reads, and one that changes whatever is there then.
@@ -412,7 +414,7 @@ impl Judge<'_, '_, '_> {
         let reads = reads.filter(|read| read.instance == own.instance);
         let reads: Vec<StatementId> = reads.map(|read| read.statement).collect();
         code::body(describe.program, &describe.execution.heap, own.instance).is_some_and(|body| {
-            let code = Code { names: &describe.program.names, body };
+            let code = Code::new(&describe.program.names, body);
             code.is_tested(&reads, own.statement) || own.is_atomic && code.is_asked(own.statement)
         })
     }
@@ -502,23 +504,4 @@ fn is_apart(first: &Step, second: &Step) -> bool {
     let is_inside =
         |inner: &Step, outer: &Step| inner.within.iter().any(|&(site, _)| site == outer.statement);
     first.statement != second.statement && !is_inside(first, second) && !is_inside(second, first)
-}
-
-/// Whether one of two views has all entries of the other. What is updated is not what is read.
-fn is_nested(one: &[(VariableId, bool)], other: &[(VariableId, bool)]) -> bool {
-    let is_in = |part: &[(VariableId, bool)], all: &[(VariableId, bool)]| {
-        part.len() <= all.len() && part.iter().all(|entry| all.binary_search(entry).is_ok())
-    };
-    is_in(one, other) || is_in(other, one)
-}
-
-/// The variables that are in two views and updated in one.
-fn conflicts<'v>(
-    one: &'v [(VariableId, bool)],
-    other: &'v [(VariableId, bool)],
-) -> impl Iterator<Item = VariableId> + 'v {
-    one.iter().filter_map(|&(variable, is_update)| {
-        let same = other.binary_search_by_key(&variable, |entry| entry.0).ok()?;
-        (is_update || other[same].1).then_some(variable)
-    })
 }
