@@ -10,7 +10,7 @@ use unsnarl_program::body::{BlockId, Body, InvokeKind, Operation, StatementId, V
 use unsnarl_program::names::Names;
 
 /// A method with two steps.
-pub(super) struct Code<'b> {
+pub(crate) struct Code<'b> {
     names: &'b Names,
     body: &'b Body,
     /// The blocks that control may get to from each, as far as that was asked.
@@ -18,7 +18,7 @@ pub(super) struct Code<'b> {
 }
 
 impl<'b> Code<'b> {
-    pub(super) fn new(names: &'b Names, body: &'b Body) -> Self {
+    pub(crate) fn new(names: &'b Names, body: &'b Body) -> Self {
         Self { names, body, reached: RefCell::default() }
     }
 
@@ -41,7 +41,7 @@ impl<'b> Code<'b> {
     }
 
     /// Whether a statement is done only on some outcome of others.
-    pub(super) fn is_tested(&self, first: &[StatementId], second: StatementId) -> bool {
+    pub(crate) fn is_tested(&self, first: &[StatementId], second: StatementId) -> bool {
         self.is_decided(&self.derived(first), second)
     }
 

@@ -26,6 +26,8 @@ entity_id! {
     pub(super) struct AccessId("a");
     /// What is done in a lock scope with the variables of a class.
     pub(super) struct ViewId("l");
+    /// Views with the same entries.
+    pub(super) struct AlikeId("alike");
     /// All that is done in a lock scope.
     struct WholeId("w");
 }
@@ -36,6 +38,7 @@ pub(super) struct Views {
     pub(super) variables: PrimaryMap<VariableId, VariableData>,
     pub(super) accesses: PrimaryMap<AccessId, Access>,
     pub(super) lock_views: PrimaryMap<ViewId, LockView>,
+    pub(super) alike: SecondaryMap<ViewId, Option<AlikeId>>,
     /// The contexts that threads come to, callees first.
     pub(super) contexts: Vec<ContextId>,
     access_of: SecondaryMap<SeenId, Option<AccessId>>,
@@ -232,6 +235,10 @@ impl Views {
             self.wholes.push(views.collect());
         }
         self.lock_views = lock_views.iter().map(|(_, view)| view.clone()).collect();
+        let mut entries: UniqueMap<AlikeId, &[(VariableId, bool)]> = UniqueMap::new();
+        for (id, view) in lock_views.iter() {
+            self.alike[id] = Some(entries.intern(&view.entries));
+        }
     }
 
     /// The views of a lock scope of a context.
