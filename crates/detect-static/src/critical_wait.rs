@@ -1,24 +1,27 @@
 //! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile (seed 000, section 6.2.2).
 //!
 //! Deviations from the seed: who notifies is looked for. If it needs the lock that is kept, the finding is surer; if
-//! nobody who notifies does, it is a warning. Waiting for a latch, and for a thread or task to end, counts as well, but
-//! only if who is waited for needs the lock.
+//! nobody who notifies does, it is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
+//! for a thread or task to end, counts as well, but only if all who are waited for need the lock.
 //!
 //! **Guarantees**: every `wait` with another lock certainly held is told, if others want that lock.
-//! **Misses**: locks that are held on some ways to the wait only; queues and barriers. **Tells although it cannot be**:
+//! **Misses**: locks that are held on some ways to the wait only; who acquires the lock, gives it back and then comes to
+//! fill a queue. **Tells although it cannot be**:
 //! an outer lock that nobody who notifies needs.
 
 use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject};
-use unsnarl_models::LockMode;
+use unsnarl_models::{Blocking, Effect as ModelEffect, LockMode};
 use unsnarl_program::MethodId;
-use unsnarl_program::body::StatementId;
+use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{Action, Guard, LockEvent, LockEventId};
 
 use crate::describe::{Describe, listed};
-use crate::{Input, Output, reasons};
+use crate::lock_code::first_load;
+use crate::non_atomic_method::Code;
+use crate::{Input, Output, code, reasons};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/critical-wait";
@@ -47,7 +50,7 @@ static ENDS_BY_ITSELF: Heuristic = Heuristic {
 };
 static MAY_BE_ANOTHER: Heuristic = Heuristic {
     name: "may-be-another",
-    effect: Effect::lowers(1),
+    effect: Effect::lowers(2),
     sentence: "the lock is one of several objects, and who is waited for may need another one",
 };
 
@@ -114,9 +117,20 @@ fn judge(input: &Input<'_, '_>, wait: LockEventId) -> Option<Critical> {
             };
             (holding.into_iter().next(), who)
         }
-        Action::Receive => (Some(all_senders_need(input, wait)?), Who::All),
+        Action::Receive => {
+            let senders = input.lock_index().sends(&event.objects);
+            (Some(all_need(input, wait, senders)?), Who::All)
+        }
+        Action::Put => {
+            let takers = input.lock_index().takes(&event.objects);
+            (Some(all_need(input, wait, takers)?), Who::All)
+        }
         Action::Join => (Some(joined_needs(input, wait)?), Who::All),
-        Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
+        Action::Acquire(_)
+        | Action::Notify
+        | Action::Send
+        | Action::Take
+        | Action::Initialize(_) => return None,
     };
     let kept = match &needs {
         Some(need) => vec![need.lock],
@@ -153,12 +167,13 @@ fn holds(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> 
 }
 
 /// A lock of an event that another one acquires.
-fn acquires(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
-    let acquire = describe.lock_event(other);
+fn acquires(input: &Input<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
+    let acquire = input.describe.lock_event(other);
+    let objects = input.lock_index().objects(input.describe, acquire);
     let Action::Acquire(mode) = acquire.action else { return None };
     event.held.iter().find_map(|kept| {
         let can_share = mode == LockMode::Shared && kept.mode == LockMode::Shared;
-        let lock = common(&kept.objects, &acquire.objects).filter(|_| !can_share)?;
+        let lock = common(&kept.objects, &objects).filter(|_| !can_share)?;
         Some(Need { event: other, lock })
     })
 }
@@ -167,17 +182,20 @@ fn acquires(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) 
 fn needs<'n>(input: &'n Input<'_, '_>, event: &'n LockEvent) -> impl Iterator<Item = Need> {
     let kept = event.held.iter().flat_map(|guard| guard.objects.iter().copied());
     let acquisitions = input.lock_index().acquires(kept).into_iter();
-    acquisitions.filter_map(|other| acquires(input.describe, other, event))
+    acquisitions.filter_map(|other| acquires(input, other, event))
 }
 
-/// Whether all who may send what is waited for hold a lock that is kept, or acquire it before.
-fn all_senders_need(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
+/// Whether all who can end a wait hold a lock that is kept, or acquire it before.
+fn all_need(input: &Input<'_, '_>, wait: LockEventId, enders: Vec<LockEventId>) -> Option<Need> {
     let describe = input.describe;
     let execution = describe.execution;
     let event = describe.lock_event(wait);
     let mut acquired_before: BTreeMap<OriginId, Option<Need>> = BTreeMap::new();
     let mut first = None;
-    for send in meanwhile(describe, wait, input.lock_index().sends(&event.objects)) {
+    for send in meanwhile(describe, wait, enders) {
+        if gives_back(input, send, event) {
+            continue;
+        }
         let thread = describe.lock_event(send).thread;
         let need = holds(describe, send, event).or_else(|| {
             *acquired_before.entry(thread).or_insert_with(|| {
@@ -193,15 +211,53 @@ fn all_senders_need(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
     first
 }
 
+/// Whether something that is waited for, such as the permit of a semaphore, is given back by who has taken it under the
+/// lock that is kept: whoever has that lock finds it there.
+fn gives_back(input: &Input<'_, '_>, send: LockEventId, event: &LockEvent) -> bool {
+    let describe = input.describe;
+    let own = describe.lock_event(send);
+    let Some(body) = code::body(describe.program, &describe.execution.heap, own.instance) else {
+        return false;
+    };
+    input.lock_index().receives(&own.objects).iter().any(|&id| {
+        let taken = describe.lock_event(id);
+        taken.context == own.context
+            && code::is_always_before(body, taken.statement, own.statement)
+            && holds(describe, id, event).is_some()
+    })
+}
+
 /// Whether a thread that is waited for acquires a lock that is kept.
 fn joined_needs(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
     let execution = input.describe.execution;
     let event = input.describe.lock_event(wait);
+    if has_asked(input.describe, event) {
+        return None;
+    }
     let joined = execution.joined_threads(&event.objects);
     needs(input, event).find(|need| {
         joined.contains(&execution.lock_events[need.event].thread)
             && execution.lock_order(None, wait, need.event).is_none()
     })
+}
+
+/// Whether a task is waited for only if it was asked before whether it has ended.
+fn has_asked(describe: &Describe<'_, '_>, event: &LockEvent) -> bool {
+    let heap = &describe.execution.heap;
+    let Some(body) = code::body(describe.program, heap, event.instance) else { return false };
+    let receiver = |statement: StatementId| match &body.statements[statement].operation {
+        Operation::Invoke { arguments, .. } => Some(first_load(body, *arguments.first()?)),
+        _ => None,
+    };
+    let asks = |statement: &StatementId| {
+        let models = heap.models_at(event.instance, *statement).iter();
+        let mut effects = models.flat_map(|call| &call.model.effects);
+        effects.any(|effect| matches!(effect, ModelEffect::Join { blocking: Blocking::Never, .. }))
+    };
+    let waited = receiver(event.statement);
+    let same = body.statements.keys().filter(|&it| waited.is_some() && receiver(it) == waited);
+    let asked: Vec<StatementId> = same.filter(asks).collect();
+    Code::new(&describe.program.names, body).is_tested(&asked, event.statement)
 }
 
 impl Critical {
@@ -218,6 +274,7 @@ impl Critical {
         let how = match event.action {
             Action::Wait { .. } => "waits with",
             Action::Join => "waits for the end of",
+            Action::Put => "waits for room in",
             _ => "waits for",
         };
         let why = self.needs.as_ref().map_or_else(String::new, |need| {
@@ -226,6 +283,7 @@ impl Critical {
             let verb = match other.action {
                 Action::Acquire(_) => "acquires",
                 Action::Notify => "holds when it notifies",
+                Action::Take => "holds when it makes room",
                 _ => "holds when it signals",
             };
             format!(", which {whom} {verb} at {}", describe.lock_place(need.event))

@@ -3,11 +3,10 @@
 //! A wait without a limit is indefinite if no other thread can notify its object while it waits. The seed asks whether
 //! the object is notified anywhere; here a notification by the waiting thread itself, before the waiting thread begins
 //! or after it has ended is none. The same mistake is a task that waits for a task that it has given to its own
-//! executor, which runs one after the other.
+//! executor, which runs one after the other, or has so many threads that all of them can wait so.
 //!
 //! **Guarantees**: nobody that the execution knows can notify while the thread waits.
-//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills; a pool with more
-//! than one thread that runs out of them. **Tells although it cannot be**: where code that is not analysed notifies, and
+//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills. **Tells although it cannot be**: where code that is not analysed notifies, and
 //! where the condition of the wait always holds.
 
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Reason, Rule, Severity, Subject};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
-use unsnarl_program::heap::ObjectId;
+use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{Action, LockEventId};
 
 use crate::describe::Describe;
@@ -38,6 +37,11 @@ static OWN_QUEUE: Heuristic = Heuristic {
     name: "own-queue",
     effect: Effect::raises(2),
     sentence: "the executor runs its tasks one after the other, and this one waits for a later one",
+};
+static OWN_POOL: Heuristic = Heuristic {
+    name: "own-pool",
+    effect: Effect::lowers(1),
+    sentence: "the pool has a limited number of threads: if as many of these tasks run, nobody runs what they wait for",
 };
 
 /// Finds indefinite waits.
@@ -110,22 +114,32 @@ fn behind_itself(describe: &Describe<'_, '_>, join: LockEventId) -> Option<Findi
     let execution = describe.execution;
     let event = describe.lock_event(join);
     let joined = execution.joined_threads(&event.objects);
-    let is_own = |task: &unsnarl_program::heap::OriginId| {
-        execution.starters(*task) == [event.thread] && *task != event.thread
+    let is_own =
+        |task: &OriginId| execution.starters(*task) == [event.thread] && *task != event.thread;
+    let own: Vec<OriginId> = joined.into_iter().filter(is_own).collect();
+    let queued =
+        own.iter().find_map(|&task| Some((task, execution.common_queue(event.thread, task)?)));
+    // One task alone leaves the other threads of a pool to those that it waits for.
+    let pooled = || {
+        let mut own = own.iter().filter(|_| !execution.is_unique_thread(event.thread));
+        own.find_map(|&task| Some((task, execution.common_pool(event.thread, task)?)))
     };
-    let (task, queue) = joined
-        .into_iter()
-        .filter(is_own)
-        .find_map(|task| execution.common_queue(event.thread, task).map(|queue| (task, queue)))?;
+    let (task, queue) = queued.or_else(pooled)?;
     let [by, whom] = [event.thread, task].map(|thread| describe.one_thread(thread));
+    let (when, reason) = match queued {
+        Some(_) => ("only after it", &OWN_QUEUE),
+        None => ("only if not all of its threads wait so", &OWN_POOL),
+    };
     let message = format!(
-        "{by} waits at {} for {whom}, which the same {} runs only after it",
+        "{by} waits at {} for {whom}, which the same {} runs {when}",
         describe.lock_place(join),
         describe.lock_of(queue)
     );
     let hint = "give the inner task to another executor, or call it directly";
-    let mut finding = finding(describe, join, queue, message, hint, OWN_QUEUE.holds());
-    finding.severity = Severity::Error;
+    let mut finding = finding(describe, join, queue, message, hint, reason.holds());
+    if queued.is_some() {
+        finding.severity = Severity::Error;
+    }
     Some(finding)
 }
 

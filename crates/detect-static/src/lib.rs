@@ -141,7 +141,7 @@ impl Input<'_, '_> {
 
     /// The lock events by what is done with which object.
     fn lock_index(&self) -> &LockIndex {
-        self.lock_index.get_or_init(|| LockIndex::new(self.describe.execution))
+        self.lock_index.get_or_init(|| LockIndex::new(self.describe))
     }
 }
 

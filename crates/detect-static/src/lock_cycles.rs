@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Execution, LockEventId};
 
-use crate::describe::Describe;
+use crate::Input;
 use crate::lock_graph::{Place, Waiting, has_gate, waiting};
 
 /// How many pairs of acquisitions are compared.
@@ -43,9 +43,9 @@ pub(crate) struct Cycles {
 }
 
 /// Finds the cycles.
-pub(crate) fn cycles(describe: &Describe<'_, '_>) -> Cycles {
-    let nodes = waiting(describe);
-    let mut search = Search::new(describe.execution, &nodes);
+pub(crate) fn cycles(input: &Input<'_, '_>) -> Cycles {
+    let nodes = waiting(input);
+    let mut search = Search::new(input.describe.execution, &nodes);
     (0..nodes.len()).for_each(|node| search.alone(node));
     (0..nodes.len()).for_each(|node| search.pairs(node));
     (0..nodes.len()).for_each(|node| search.longer(node));

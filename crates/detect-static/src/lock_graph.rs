@@ -14,6 +14,7 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Action, Execution, LockEvent, LockEventId};
 
+use crate::Input;
 use crate::conflict::judged_objects;
 use crate::describe::Describe;
 use crate::lock_code::is_ordered;
@@ -53,8 +54,9 @@ fn excludes(one: LockMode, other: LockMode) -> bool {
 }
 
 /// The nodes of the graph that may be part of a cycle.
-pub(crate) fn waiting(describe: &Describe<'_, '_>) -> Vec<Waiting> {
-    let mut nodes = in_cycles(all(describe));
+pub(crate) fn waiting(input: &Input<'_, '_>) -> Vec<Waiting> {
+    let describe = input.describe;
+    let mut nodes = in_cycles(all(input));
     let mut known: FxHashMap<_, bool> = FxHashMap::default();
     nodes.retain(|node| {
         let event = describe.lock_event(node.event);
@@ -64,7 +66,8 @@ pub(crate) fn waiting(describe: &Describe<'_, '_>) -> Vec<Waiting> {
     in_cycles(nodes)
 }
 
-fn all(describe: &Describe<'_, '_>) -> Vec<Waiting> {
+fn all(input: &Input<'_, '_>) -> Vec<Waiting> {
+    let describe = input.describe;
     let mut situations: FxHashMap<_, usize> = FxHashMap::default();
     let mut nodes = Vec::new();
     for (event, data) in describe.execution.lock_events.iter() {
@@ -72,7 +75,7 @@ fn all(describe: &Describe<'_, '_>) -> Vec<Waiting> {
         if data.held.is_empty() {
             continue;
         }
-        let acquired = of_interest(describe, data);
+        let acquired = of_interest(describe, data, input.lock_index().objects(describe, data));
         if acquired.is_empty() {
             continue;
         }
@@ -103,19 +106,20 @@ fn all(describe: &Describe<'_, '_>) -> Vec<Waiting> {
     nodes
 }
 
-/// The objects of an acquisition whose lock the code of the input acquires, or that it made.
-fn of_interest(describe: &Describe<'_, '_>, event: &LockEvent) -> Arc<[ObjectId]> {
+/// The locks that an acquisition may be of, if the code of the input acquires them or made them.
+fn of_interest(
+    describe: &Describe<'_, '_>,
+    event: &LockEvent,
+    locks: Arc<[ObjectId]>,
+) -> Arc<[ObjectId]> {
     let is_input = |method: MethodId| describe.is_input(describe.program.methods()[method].class);
-    let judged = judged_objects(&event.objects);
-    if is_input(describe.method_of(event.instance)) {
-        return match judged.len() == event.objects.len() {
-            true => Arc::clone(&event.objects),
-            false => judged.into(),
-        };
-    }
     let objects = &describe.execution.heap.objects;
     let is_made = |lock: &ObjectId| objects[*lock].made.is_some_and(|(method, _)| is_input(method));
-    judged.iter().copied().filter(is_made).collect()
+    match is_input(describe.method_of(event.instance)) {
+        true if judged_objects(&locks).len() == locks.len() => locks,
+        true => judged_objects(&locks).into(),
+        false => judged_objects(&locks).iter().copied().filter(is_made).collect(),
+    }
 }
 
 /// The nodes that are left when those are taken away again and again that nobody waits for, or that wait for nobody.
