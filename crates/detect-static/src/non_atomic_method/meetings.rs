@@ -37,13 +37,16 @@ pub(super) struct Touched {
     pub(super) variables: Vec<(VariableId, Vec<Meeting>)>,
 }
 
+/// The meetings of two accesses.
+type OfAccesses = FxHashMap<(AccessId, AccessId), Rc<[Meeting]>>;
+
 /// All meetings, as far as they were asked for.
 pub(super) struct Meetings<'s, 'm> {
     describe: &'s Describe<'s, 'm>,
     views: &'s Views,
     /// The lock views that update something of their class, by each variable that they have.
     updating: FxHashMap<VariableId, Vec<(ViewId, bool)>>,
-    of_accesses: RefCell<FxHashMap<(AccessId, AccessId), Rc<[Meeting]>>>,
+    of_accesses: RefCell<OfAccesses>,
     of_views: RefCell<FxHashMap<ViewId, Rc<[Touched]>>>,
 }
 
