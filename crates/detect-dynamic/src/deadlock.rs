@@ -25,8 +25,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "threads that wait for each other's locks when the run ends",
     is_default: true,
     needs: Needs {
-        // Whatever a thread does shows that it does not wait.
-        events: &EventKind::ALL,
+        events: &EventKind::PROGRESS,
         tolerates: &[Filter::Epoch, Filter::Escape],
         exact: false,
     },
@@ -50,8 +49,8 @@ impl Detector for Deadlock {
     #[inline]
     fn on(&mut self, event: &Event, _tables: &Tables) {
         match event.operation {
-            // Told by a thread about others.
-            Operation::Forget(_) => {}
+            // Told by a thread about others, or only if somebody else has asked for it.
+            Operation::Forget(_) | Operation::Allocate(_) | Operation::Store(_) => {}
             Operation::Request(lock) => {
                 self.waiting[event.thread] = Some(self.request(event, lock))
             }

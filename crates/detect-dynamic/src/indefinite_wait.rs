@@ -27,8 +27,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "threads that wait when the run ends, and that nobody notified",
     is_default: true,
     needs: Needs {
-        // Whatever a thread does shows that it does not wait.
-        events: &EventKind::ALL,
+        events: &EventKind::PROGRESS,
         tolerates: &[Filter::Epoch, Filter::Escape],
         exact: false,
     },
@@ -66,8 +65,8 @@ impl Detector for IndefiniteWait {
     #[inline]
     fn on(&mut self, event: &Event, _tables: &Tables) {
         let state = match event.operation {
-            // Told by a thread about others.
-            Operation::Forget(_) => return,
+            // Told by a thread about others, or only if somebody else has asked for it.
+            Operation::Forget(_) | Operation::Allocate(_) | Operation::Store(_) => return,
             Operation::Read(_) | Operation::Write(_) => {
                 self.states[event.thread] = State::Runs;
                 return;
