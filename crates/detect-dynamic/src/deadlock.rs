@@ -50,16 +50,23 @@ impl Detector for Deadlock {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         match event.operation {
             // Told by a thread about others, or only if somebody else has asked for it.
-            Operation::Forget(_) | Operation::Allocate(_) | Operation::Store(_) => {}
+            Operation::Forget(_)
+            | Operation::ForgetElements(_)
+            | Operation::Allocate(_)
+            | Operation::Store(_) => {}
             Operation::Request(lock) => {
                 self.waiting[event.thread] = Some(self.request(event, lock))
             }
-            Operation::Read(_) | Operation::Write(_) => self.waiting[event.thread] = None,
+            access if access.is_access() => self.waiting[event.thread] = None,
             _ => {
                 self.waiting[event.thread] = None;
                 self.surroundings.on(event);
             }
         }
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

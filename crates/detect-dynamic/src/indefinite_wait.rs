@@ -66,8 +66,11 @@ impl Detector for IndefiniteWait {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         let state = match event.operation {
             // Told by a thread about others, or only if somebody else has asked for it.
-            Operation::Forget(_) | Operation::Allocate(_) | Operation::Store(_) => return,
-            Operation::Read(_) | Operation::Write(_) => {
+            Operation::Forget(_)
+            | Operation::ForgetElements(_)
+            | Operation::Allocate(_)
+            | Operation::Store(_) => return,
+            access if access.is_access() => {
                 self.states[event.thread] = State::Runs;
                 return;
             }
@@ -86,6 +89,10 @@ impl Detector for IndefiniteWait {
             _ => {}
         }
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent};
 use unsnarl_entity::EntityId;
 use unsnarl_trace::{
-    ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread, ThreadId, Variable,
-    VariableId,
+    ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread, ThreadId,
+    Variable, VariableId,
 };
 
 /// A detector by its name.

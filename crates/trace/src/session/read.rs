@@ -327,6 +327,10 @@ impl Source for Session {
         }
     }
 
+    fn keep_elements(&mut self) {
+        self.translator.keep_elements();
+    }
+
     fn tables(&self) -> &Tables {
         self.translator.tables()
     }

@@ -26,9 +26,9 @@ use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, Volatility};
 use crate::{
-    Channel, ChannelId, Container, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId,
-    Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables, Thread,
-    ThreadId, Variable, VariableId,
+    Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
+    NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
+    Thread, ThreadId, Variable, VariableId,
 };
 
 /// What the tables of a session say.
@@ -51,6 +51,8 @@ pub(super) struct Descriptions {
 pub(super) struct Translator {
     /// Whether it is asked who read whose write.
     is_exact: bool,
+    /// Whether elements of arrays are no variables.
+    keeps_elements: bool,
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
@@ -88,6 +90,7 @@ impl Translator {
     pub(super) fn new(descriptions: Descriptions, models: Arc<Models>, is_exact: bool) -> Self {
         Self {
             is_exact,
+            keeps_elements: false,
             descriptions,
             models,
             known_models: KnownModels::default(),
@@ -117,6 +120,10 @@ impl Translator {
 
     pub(super) fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    pub(super) fn keep_elements(&mut self) {
+        self.keeps_elements = true;
     }
 
     /// What the tables of the session say, to be added to.
@@ -197,12 +204,8 @@ impl Translator {
             }
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.accessed(first);
-                for index in elements(second) {
-                    let variable = self.variable(Variable::Element(array, index));
-                    let operation = self.access(variable, event.kind == Kind::ArrayWrite, false);
-                    emit.push(operation);
-                }
-                return;
+                let elements = Strided::from_word(second);
+                return self.elements(array, elements, event.kind == Kind::ArrayWrite, &mut emit);
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
             Kind::MonitorExit => Operation::Release(self.lock(second)),
@@ -265,6 +268,25 @@ impl Translator {
                 let channel = self.volatile(variable);
                 if write { Operation::Send(channel) } else { Operation::Receive(channel) }
             }
+        }
+    }
+
+    fn elements(&mut self, array: ObjectId, strided: Strided, write: bool, emit: &mut Emit<'_>) {
+        if !self.keeps_elements {
+            for index in strided.indices() {
+                let variable = self.variable(Variable::Element(array, index));
+                emit.push(self.access(variable, write, false));
+            }
+            return;
+        }
+        self.lives.has_elements(array);
+        let operation = if write { Operation::WriteElements } else { Operation::ReadElements };
+        let Strided { first, distance, behind } = strided;
+        match Elements::range(array, first, distance, behind) {
+            Some(elements) => emit.push(operation(elements)),
+            None => strided
+                .indices()
+                .for_each(|index| emit.push(operation(Elements::one(array, index)))),
         }
     }
 
@@ -475,12 +497,24 @@ impl Translator {
     }
 }
 
-/// The elements that an event is about: the first, how far the next one is, how many there are behind it.
-fn elements(word: u64) -> impl Iterator<Item = u32> {
-    let distance = (word >> 32) as u16 as i16;
-    let behind = (word >> 48) as usize;
-    let next = move |index: &u32| Some(index.wrapping_add_signed(distance.into()));
-    std::iter::successors(Some(word as u32), next).take(behind + 1)
+/// Elements of an array at equal distances: the first, how far the next one is, how many there are behind it.
+#[derive(Clone, Copy)]
+struct Strided {
+    first: u32,
+    distance: i16,
+    behind: u16,
+}
+
+impl Strided {
+    /// As a word of an event tells it.
+    fn from_word(word: u64) -> Self {
+        Self { first: word as u32, distance: (word >> 32) as i16, behind: (word >> 48) as u16 }
+    }
+
+    fn indices(self) -> impl Iterator<Item = u32> {
+        let next = move |index: &u32| Some(index.wrapping_add_signed(self.distance.into()));
+        std::iter::successors(Some(self.first), next).take(usize::from(self.behind) + 1)
+    }
 }
 
 fn missing_site(site: u32, problems: &mut Problems) {
@@ -520,17 +554,18 @@ fn source_type(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{elements, source_type};
+    use super::{Strided, source_type};
 
     #[test]
     fn an_event_can_be_about_many_elements() {
         let word = |first: u32, distance: i16, behind: u64| {
             u64::from(first) | u64::from(distance as u16) << 32 | behind << 48
         };
-        assert_eq!(elements(7).collect::<Vec<_>>(), [7]);
-        assert_eq!(elements(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
-        assert_eq!(elements(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
-        assert_eq!(elements(u64::MAX).count(), 1 << 16);
+        let indices = |word| Strided::from_word(word).indices();
+        assert_eq!(indices(7).collect::<Vec<_>>(), [7]);
+        assert_eq!(indices(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
+        assert_eq!(indices(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
+        assert_eq!(indices(u64::MAX).count(), 1 << 16);
     }
 
     #[test]
