@@ -9,6 +9,7 @@ mod stacks;
 mod tasks;
 
 use std::collections::hash_map::Entry;
+use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -129,6 +130,18 @@ impl Translator {
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
         &mut self.descriptions
+    }
+
+    /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
+    /// one, and has them at hand when the events are translated.
+    pub(super) fn fetch(&self, events: &[RawEvent]) {
+        for event in events {
+            if let Kind::FieldRead | Kind::FieldWrite = event.kind
+                && let Some(object) = self.objects.get(event.words[0])
+            {
+                black_box(self.variables.has_fields(object));
+            }
+        }
     }
 
     /// Appends what an event of the thread with this number is in the model: nothing, one event or several.

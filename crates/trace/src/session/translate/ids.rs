@@ -124,6 +124,12 @@ impl VariableIds {
         }
     }
 
+    /// Whether fields of an object have ids.
+    pub(super) fn has_fields(&self, object: ObjectId) -> bool {
+        let first = self.links.get(self.first[object] as usize);
+        first.is_some_and(|link| link.fields[0] != NONE)
+    }
+
     /// Whether an array has accesses to about as many elements as lie before one.
     fn is_near(&self, array: ObjectId, index: u32) -> bool {
         index as usize <= 2 * self.arrays[array].len() + PAGE
