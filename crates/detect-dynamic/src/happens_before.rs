@@ -115,7 +115,7 @@ impl Detector for HappensBefore {
         for near in events.chunks(NEAR) {
             for event in near {
                 if let Operation::Read(variable) | Operation::Write(variable) = event.operation {
-                    black_box(matches!(self.variables[variable], State::Untouched));
+                    black_box(self.states.fetch(&self.variables[variable]));
                 }
             }
             for event in near {

@@ -234,8 +234,8 @@ fn run_of(index: usize, shift: u32, runs: &[Run]) -> usize {
 /// Calls for places that are neighbours: all of the elements together, if they can be had so, and else each.
 fn for_neighbours(elements: Stride, shift: u32, mut on: impl FnMut(std::ops::Range<usize>)) {
     let Stride { first, step, count } = elements;
-    let distance = 1 << shift;
-    if step > distance || distance % step != 0 {
+    let distance = 1_usize << shift;
+    if !distance.is_multiple_of(step) {
         for index in elements.indices() {
             let place = place(index, shift);
             on(place..place + 1);

@@ -1,6 +1,6 @@
 //! What is known about the accesses to a variable, and what a further access makes of it.
 
-use crate::clocks::ThreadClock;
+use crate::clocks::{Epoch, ThreadClock};
 use crate::lasts::{Last, put};
 use crate::races::Kind;
 
@@ -157,6 +157,18 @@ impl States {
             (State::Ordered { read, .. }, Kind::Read) => read.epoch == last.epoch,
             (State::Ordered { write, .. }, Kind::Write) => write.epoch == last.epoch,
             _ => false,
+        }
+    }
+
+    /// Looks at what a state refers to, so that it is at hand when the state is. Whether there is anything.
+    #[inline]
+    pub(super) fn fetch(&self, state: &State) -> bool {
+        match state {
+            State::Untouched => false,
+            State::Ordered { .. } | State::Racy(_) => true,
+            State::ReadShared { reads, .. } => self.reads.values[*reads as usize]
+                .first()
+                .is_some_and(|it| it.epoch == Epoch::NEVER),
         }
     }
 

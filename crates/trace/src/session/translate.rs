@@ -5,6 +5,7 @@ mod effects;
 mod forget;
 mod ids;
 mod places;
+mod plain;
 mod stacks;
 mod tasks;
 
@@ -20,6 +21,7 @@ use self::calls::{Emit, InThread, KnownModels};
 use self::forget::Lives;
 use self::ids::{ObjectIds, VariableIds};
 use self::places::Orders;
+use self::plain::PlainPlaces;
 use self::stacks::Stacks;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
@@ -61,6 +63,7 @@ pub(super) struct Translator {
     last_thread: Option<(u64, ThreadId)>,
     recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
+    plain: PlainPlaces,
     objects: ObjectIds,
     locks: FxHashMap<ObjectId, LockId>,
     variables: VariableIds,
@@ -105,6 +108,7 @@ impl Translator {
             last_thread: None,
             recent_sites: Recent::new(),
             recent_fields: Recent::new(),
+            plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
             locks: FxHashMap::default(),
             variables: VariableIds::default(),
@@ -139,7 +143,7 @@ impl Translator {
             if let Kind::FieldRead | Kind::FieldWrite = event.kind
                 && let Some(object) = self.objects.get(event.words[0])
             {
-                black_box(self.variables.has_fields(object));
+                black_box(self.variables.links_of(object));
             }
         }
     }
@@ -154,6 +158,9 @@ impl Translator {
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
+        if self.plain_access(number, event, out, problems) {
+            return;
+        }
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
@@ -196,8 +203,11 @@ impl Translator {
                 let object = if event.kind.is_numbered() { second } else { first };
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
                 let object = self.accessed(object);
-                let variable = self.variable(Variable::Field(object, field));
+                let variable = self.field_variable(object, field);
                 let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
+                if !volatile {
+                    self.learn_plain(event.site, site, Some(field));
+                }
                 self.access(variable, write, volatile)
             }
             Kind::StaticRead
@@ -218,6 +228,7 @@ impl Translator {
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.accessed(first);
                 let elements = Strided::from_word(second);
+                self.learn_plain(event.site, site, None);
                 return self.elements(array, elements, event.kind == Kind::ArrayWrite, &mut emit);
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
@@ -293,7 +304,10 @@ impl Translator {
             return;
         }
         self.lives.has_elements(array);
-        let operation = if write { Operation::WriteElements } else { Operation::ReadElements };
+        let operation = |elements| match write {
+            true => Operation::WriteElements(elements),
+            false => Operation::ReadElements(elements),
+        };
         let Strided { first, distance, behind } = strided;
         match Elements::range(array, first, distance, behind) {
             Some(elements) => emit.push(operation(elements)),
@@ -309,6 +323,7 @@ impl Translator {
         *self.volatiles.entry(variable).or_insert_with(new)
     }
 
+    #[inline]
     fn thread(&mut self, number: u64) -> ThreadId {
         match self.last_thread {
             Some((last, thread)) if last == number => return thread,
@@ -339,10 +354,15 @@ impl Translator {
         object
     }
 
+    #[inline]
     fn accessed(&mut self, id: u64) -> ObjectId {
-        if let Some(object) = self.objects.get(id) {
-            return object;
+        match self.objects.get(id) {
+            Some(object) => object,
+            None => self.first_accessed(id),
         }
+    }
+
+    fn first_accessed(&mut self, id: u64) -> ObjectId {
         let object = Object { class: self.class_name(id), number: id };
         let new = match self.lives.free_objects.pop() {
             Some(free) => {
@@ -393,13 +413,14 @@ impl Translator {
 
     fn variable(&mut self, variable: Variable) -> VariableId {
         let Self { tables, lives, variables, .. } = self;
-        variables.find(variable, || match lives.free_variables.pop() {
-            Some(free) => {
-                tables.variables[free] = variable;
-                free
-            }
-            None => tables.variables.push(variable),
-        })
+        variables.find(variable, || lives.new_variable(variable, tables))
+    }
+
+    #[inline]
+    fn field_variable(&mut self, object: ObjectId, field: FieldId) -> VariableId {
+        let Self { tables, lives, variables, .. } = self;
+        let new = || lives.new_variable(Variable::Field(object, field), tables);
+        variables.field(object, field, new)
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {

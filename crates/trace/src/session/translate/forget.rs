@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use unsnarl_entity::SecondaryMap;
 
 use super::Translator;
-use crate::{Event, ObjectId, Operation, Variable, VariableId};
+use crate::{Event, ObjectId, Operation, Tables, Variable, VariableId};
 
 /// What is known about the lives of objects.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Lives {
     new: Option<FxHashSet<u64>>,
     /// Ids that can be given again.
     pub(super) free_objects: Vec<ObjectId>,
-    pub(super) free_variables: Vec<VariableId>,
+    free_variables: Vec<VariableId>,
 }
 
 impl Lives {
@@ -31,6 +31,17 @@ impl Lives {
 
     pub(super) fn has_elements(&mut self, array: ObjectId) {
         self.with_elements[array] = true;
+    }
+
+    /// An id for a variable that has none.
+    pub(super) fn new_variable(&mut self, variable: Variable, tables: &mut Tables) -> VariableId {
+        match self.free_variables.pop() {
+            Some(free) => {
+                tables.variables[free] = variable;
+                free
+            }
+            None => tables.variables.push(variable),
+        }
     }
 
     pub(super) fn first_seen(&mut self, object: u64) {
