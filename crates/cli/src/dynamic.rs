@@ -99,6 +99,16 @@ impl Analyzed {
                 !entry.needs.exact
             });
         }
+        for (entry, _) in &detectors {
+            if let Some(filter) = source.filters().iter().find(|it| !entry.needs.tolerates(**it)) {
+                self.notes.push(format!(
+                    "{name}: {} may miss something: it has to see accesses that the recording leaves out ({}); record \
+                     with `unsnarl run --no-filters`",
+                    entry.name,
+                    filter.name()
+                ));
+            }
+        }
         let most = if detectors.len() > 1 { GATHERED } else { 1 };
         let mut executed = self.places.is_some().then(Executed::default);
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());

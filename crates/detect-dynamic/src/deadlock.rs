@@ -11,9 +11,9 @@
 use rustc_hash::FxHashMap;
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::locksets::{Held, Mode};
 use crate::races::Surroundings;
 use crate::waiting_cycle::{self, Acquisition, Cycle};
@@ -27,7 +27,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     needs: Needs {
         // Whatever a thread does shows that it does not wait.
         events: &EventKind::ALL,
-        tolerates: &[Filter::Epoch, Filter::Escape],
+        tolerates: &Filter::ALL,
         exact: false,
     },
     make: |_| Box::new(Deadlock::default()),

@@ -26,12 +26,12 @@
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, Operation, Tables, VariableId};
+use unsnarl_trace::{Event, Filter, Operation, Tables, VariableId};
 
 use crate::clocks::{Clocks, ThreadClock};
 use crate::describe::RaceSubject;
 use crate::detector::RacingEvent;
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options};
 use crate::lasts::{Last, put};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
 
@@ -43,7 +43,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: true,
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
-        tolerates: &[Filter::Epoch],
+        tolerates: &[Filter::Epoch, Filter::Escape],
         exact: false,
     },
     make,
