@@ -99,6 +99,16 @@ impl Analyzed {
                 !entry.needs.exact
             });
         }
+        for (entry, _) in &detectors {
+            if let Some(filter) = source.filters().iter().find(|it| !entry.needs.tolerates(**it)) {
+                self.notes.push(format!(
+                    "{name}: {} may miss something: it has to see accesses that the recording leaves out ({}); record \
+                     with `unsnarl run --no-filters`",
+                    entry.name,
+                    filter.name()
+                ));
+            }
+        }
         if detectors.iter().all(|(_, detector)| detector.takes_elements()) {
             source.keep_elements();
         }

@@ -11,9 +11,9 @@
 use rustc_hash::FxHashMap;
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::locksets::{Held, Mode};
 use crate::races::Surroundings;
 use crate::waiting_cycle::{self, Acquisition, Cycle};
@@ -24,11 +24,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::LockOrderCycle,
     summary: "threads that wait for each other's locks when the run ends",
     is_default: true,
-    needs: Needs {
-        events: &EventKind::PROGRESS,
-        tolerates: &[Filter::Epoch, Filter::Escape],
-        exact: false,
-    },
+    needs: Needs { events: &EventKind::PROGRESS, tolerates: &Filter::ALL, exact: false },
     make: |_| Box::new(Deadlock::default()),
 };
 

@@ -1,7 +1,9 @@
 //! What a detector is.
 
 use unsnarl_findings::{Finding, Frame, Rule, Variable};
-use unsnarl_trace::{self as trace, Event, ObjectId, Operation, SiteId, Tables, VariableId};
+use unsnarl_trace::{
+    self as trace, Event, Filter, ObjectId, Operation, SiteId, Tables, VariableId,
+};
 
 use crate::describe::{self, RaceSubject};
 use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
@@ -168,6 +170,14 @@ pub struct Needs {
     pub exact: bool,
 }
 
+impl Needs {
+    /// Whether a filter may be used.
+    #[must_use]
+    pub fn tolerates(&self, filter: Filter) -> bool {
+        !self.events.contains(&EventKind::Access) || self.tolerates.contains(&filter)
+    }
+}
+
 /// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -203,16 +213,6 @@ impl EventKind {
         Self::Method,
         Self::Transaction,
     ];
-}
-
-/// What a recording may leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
-    /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
-    /// release between them.
-    Epoch,
-    /// Accesses to objects that no other thread can know yet; see [`Escape`](crate::Escape).
-    Escape,
 }
 
 /// The kind of an operation.

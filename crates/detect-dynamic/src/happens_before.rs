@@ -32,7 +32,7 @@ use std::hint::black_box;
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Elements, Event, Operation, Tables, VariableId};
+use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
 use self::arrays::{Access, Arrays};
 use self::every_pair::EveryPair;
@@ -40,7 +40,7 @@ use self::states::{State, States};
 use crate::clocks::{Clocks, ThreadClock};
 use crate::describe::RaceSubject;
 use crate::detector::{Accessed, RacingEvent};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options};
 use crate::lasts::Last;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
 
@@ -52,7 +52,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: true,
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
-        tolerates: &[Filter::Epoch],
+        tolerates: &[Filter::Epoch, Filter::Escape],
         exact: false,
     },
     make,

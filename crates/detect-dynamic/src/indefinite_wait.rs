@@ -12,10 +12,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
 use crate::describe::{self, lock, place};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
 
 const DETECTOR: &str = "dynamic/indefinite-wait";
@@ -26,11 +26,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::IndefiniteWait,
     summary: "threads that wait when the run ends, and that nobody notified",
     is_default: true,
-    needs: Needs {
-        events: &EventKind::PROGRESS,
-        tolerates: &[Filter::Epoch, Filter::Escape],
-        exact: false,
-    },
+    needs: Needs { events: &EventKind::PROGRESS, tolerates: &Filter::ALL, exact: false },
     make: |_| Box::new(IndefiniteWait::default()),
 };
 

@@ -21,7 +21,7 @@ pub use event::{
     ThreadId, VariableId,
 };
 pub use open::open;
-pub use source::{Problem, Problems, Source, TraceError};
+pub use source::{Filter, Problem, Problems, Source, TraceError};
 pub use tables::{
     Channel, Container, Field, Lock, Method, Object, Site, Sites, Store, Tables, Thread, Variable,
 };

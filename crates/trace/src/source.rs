@@ -30,6 +30,39 @@ pub trait Source {
     fn is_exact(&self) -> bool {
         true
     }
+
+    /// What has left accesses out, as far as the trace tells.
+    fn filters(&self) -> &[Filter] {
+        &[]
+    }
+}
+
+/// What a recording may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
+    /// release between them.
+    Epoch,
+    /// Accesses to objects that no other thread can know yet, and reads of what is never written again.
+    Escape,
+    /// Accesses to objects by their first owner, until another thread comes; and behind that what
+    /// [`Epoch`](Self::Epoch) leaves out.
+    Owner,
+}
+
+impl Filter {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Epoch, Self::Escape, Self::Owner];
+
+    /// Its name, for agents and in recordings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Escape => "escape",
+            Self::Owner => "owner",
+        }
+    }
 }
 
 /// Why a trace cannot be read any further.

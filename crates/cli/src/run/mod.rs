@@ -14,10 +14,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use unsnarl_detect_dynamic::{EventKind, Filter};
+use unsnarl_detect_dynamic::EventKind;
 use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::{Agent, Launched, is_java};
-use unsnarl_trace::session;
+use unsnarl_trace::{Filter, session};
 
 use crate::ExitStatus;
 use crate::accept::judged;
@@ -156,13 +156,14 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    let needs_all = needs.iter().any(|needs| needs.tolerates.is_empty());
-    if arguments.no_filters || arguments.confirms() || needs_all {
-        options.push(",filters=");
-    } else if !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
-        // Final fields, and what a constructor does before anybody knows its object.
-        options.push(",filters=escape");
-    }
+    let is_used = |&filter: &Filter| {
+        // Who wants all pairs wants those as well that an owner takes part in.
+        let is_wanted = filter != Filter::Owner || !arguments.detectors.all;
+        let leaves_nothing_out = arguments.no_filters || arguments.confirms();
+        is_wanted && !leaves_nothing_out && needs.iter().all(|needs| needs.tolerates(filter))
+    };
+    let filters: Vec<_> = Filter::ALL.into_iter().filter(is_used).map(Filter::name).collect();
+    options.push(format!(",filters={}", filters.join(":")));
     for file in &arguments.models {
         // The JVM may be started in another folder.
         let file = file.canonicalize().unwrap_or_else(|_| file.clone());

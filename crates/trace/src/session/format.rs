@@ -15,6 +15,8 @@ pub const CLASSES_FILE: &str = "classes";
 pub const NAMES_FILE: &str = "names";
 /// The file that says that accesses stand where they happened, in the order of all numbers.
 pub const EXACT_FILE: &str = "exact";
+/// The names of the [filters](crate::Filter) that have left accesses out, a line each.
+pub const FILTERS_FILE: &str = "filters";
 /// What the agent did, and what it could not do.
 pub const LOG_FILE: &str = "agent.log";
 /// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the

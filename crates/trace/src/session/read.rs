@@ -14,12 +14,14 @@ use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
 use super::chunks::RawEvent;
-use super::format::{EXACT_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file};
+use super::format::{
+    EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
+};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
 use super::translate::{Descriptions, Translator};
-use crate::{Event, Problem, Problems, Source, Tables, TraceError};
+use crate::{Event, Filter, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
@@ -78,6 +80,7 @@ pub struct Session {
     translator: Translator,
     problems: Problems,
     is_exact: bool,
+    filters: Vec<Filter>,
     /// Whether the last step has forgotten variables: their ids come again in another batch.
     has_forgotten: bool,
 }
@@ -94,9 +97,13 @@ impl Session {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
         let is_exact = storage.text(EXACT_FILE).is_some();
+        let filters = storage.text(FILTERS_FILE).unwrap_or_default();
+        let is_used = |filter: &Filter| filters.lines().any(|name| name == filter.name());
+        let filters = Filter::ALL.into_iter().filter(is_used).collect();
         Self {
             has_forgotten: false,
             is_exact,
+            filters,
             storage,
             stop: Arc::default(),
             tables: TableReader::new(),
@@ -346,6 +353,10 @@ impl Source for Session {
 
     fn is_exact(&self) -> bool {
         self.is_exact
+    }
+
+    fn filters(&self) -> &[Filter] {
+        &self.filters
     }
 }
 
