@@ -10,7 +10,7 @@ use unsnarl_detect_dynamic::{Executed, Places};
 use unsnarl_findings::{Finding, Report, Rule, Statistic};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
-use unsnarl_trace::{Operation, Source, Tables, TraceError};
+use unsnarl_trace::{Event, Source, Tables, TraceError};
 
 use crate::args::DetectArguments;
 
@@ -109,6 +109,9 @@ impl Analyzed {
                 ));
             }
         }
+        if detectors.iter().all(|(_, detector)| detector.takes_elements()) {
+            source.keep_elements();
+        }
         let most = if detectors.len() > 1 { GATHERED } else { 1 };
         let mut executed = self.places.is_some().then(Executed::default);
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());
@@ -120,8 +123,7 @@ impl Analyzed {
                 gathered.append(&mut batch);
             }
             // Ids of what is forgotten come again in the next batch.
-            let forgets =
-                gathered.last().is_some_and(|it| matches!(it.operation, Operation::Forget(_)));
+            let forgets = gathered.last().is_some_and(|it: &Event| it.operation.forgets());
             if has_ended || forgets || gathered.len() >= most {
                 events += gathered.len();
                 if let Some(executed) = &mut executed {

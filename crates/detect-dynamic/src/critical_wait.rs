@@ -58,7 +58,7 @@ struct CriticalWait {
 impl Detector for CriticalWait {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         match event.operation {
-            Operation::Read(_) | Operation::Write(_) => return,
+            access if access.is_access() => return,
             Operation::Wait(lock) => {
                 let seen = self.surroundings.seen(event, Kind::Read);
                 let held = self.surroundings.locksets.locks(seen.locks);
@@ -74,6 +74,10 @@ impl Detector for CriticalWait {
             _ => {}
         }
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

@@ -65,6 +65,9 @@ impl Escape {
                     Variable::Static(_) | Variable::Named(_) => {}
                 }
             }
+            Operation::ReadElements(elements) | Operation::WriteElements(elements) => {
+                return self.access(elements.array(), event.thread);
+            }
             _ => {}
         }
         true

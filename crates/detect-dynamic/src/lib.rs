@@ -32,7 +32,9 @@ mod waiting_cycle;
 mod wcp;
 mod witnesses;
 
-pub use detector::{Checked, DETECTORS, Detector, DetectorEntry, EventKind, Needs, Options};
+pub use detector::{
+    Accessed, Checked, DETECTORS, Detector, DetectorEntry, EventKind, Needs, Options,
+};
 pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;
 pub use executed::{Executed, Places};

@@ -94,7 +94,7 @@ impl Detector for LockOrder {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         use Operation::{Acquire, AcquireShared, End, Fork, Join, Receive, Send, Wake};
         match event.operation {
-            Operation::Read(_) | Operation::Write(_) => return,
+            access if access.is_access() => return,
             Acquire(lock) | Wake(lock) => self.acquire(event, lock, Mode::Exclusive),
             AcquireShared(lock) => self.acquire(event, lock, Mode::Shared),
             Fork(child) | Join(child) => {
@@ -111,6 +111,10 @@ impl Detector for LockOrder {
         }
         self.periods.on(event);
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

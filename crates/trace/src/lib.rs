@@ -5,6 +5,7 @@
 //! say what the ids in the events stand for. Whoever delivers one is a [`Source`]. This crate knows
 //! nothing of detectors.
 
+mod elements;
 mod event;
 mod ids;
 mod open;
@@ -14,6 +15,7 @@ mod source;
 pub mod std_text;
 mod tables;
 
+pub use elements::Elements;
 pub use event::{
     ChannelId, Event, FieldId, LockId, MethodId, NameId, ObjectId, Operation, SiteId, StoreId,
     ThreadId, VariableId,

@@ -15,6 +15,10 @@ pub trait Source {
     /// [`Source::problems`].
     fn next_batch(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError>;
 
+    /// Asks for accesses to elements of arrays as [`Operation::ReadElements`](crate::Operation::ReadElements) and the like.
+    /// Without this every element is a variable. To be called before the first batch.
+    fn keep_elements(&mut self) {}
+
     /// What the ids in the events so far stand for.
     fn tables(&self) -> &Tables;
 

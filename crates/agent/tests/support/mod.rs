@@ -163,7 +163,7 @@ impl Recording {
         let mut detector = (entry.make)(&Options::default());
         detector.on_all(&self.events, tables);
         let racing = detector.take_racing_events();
-        racing.iter().map(|event| tables.variables[event.variable]).collect()
+        racing.iter().map(|event| event.variable.variable(tables)).collect()
     }
 
     /// The names of the fields and the types of the arrays that race.

@@ -25,6 +25,8 @@ use crate::{Event, Filter, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
+/// Of so many events what they are about is fetched together.
+const NEAR: usize = 16;
 /// From so many threads on they are looked at together.
 const MANY_THREADS: usize = 64;
 /// How long the reader of a growing session waits until it looks again: first, and at most.
@@ -166,9 +168,12 @@ impl Session {
         let stream = &mut streams[stream];
         let thread = stream.thread;
         let (events, later) = stream.take();
-        for index in 0..events.len() {
+        for (index, event) in events.iter().enumerate() {
+            if index % NEAR == 0 {
+                translator.fetch(&events[index..events.len().min(index + NEAR)]);
+            }
             let following = if index + 1 == events.len() { later } else { &[] };
-            translator.translate(thread, &events[index], following, batch, problems);
+            translator.translate(thread, event, following, batch, problems);
         }
         match events.last() {
             Some(RawEvent { kind: Kind::SweepBegins, .. }) => translator.sweep_begins(),
@@ -332,6 +337,10 @@ impl Source for Session {
                 return Ok(());
             }
         }
+    }
+
+    fn keep_elements(&mut self) {
+        self.translator.keep_elements();
     }
 
     fn tables(&self) -> &Tables {
