@@ -195,7 +195,9 @@ pub enum EventKind {
     Channel,
     /// Entering and leaving methods.
     Method,
-    /// Where objects are made, and references to them stored.
+    /// Where objects are made.
+    Allocation,
+    /// Where references are stored.
     Reference,
     /// Begins and ends of transactions.
     Transaction,
@@ -236,7 +238,8 @@ pub fn kind_of(operation: Operation) -> EventKind {
         Operation::Start | Operation::End => EventKind::Lifetime,
         Operation::Send(_) | Operation::Receive(_) => EventKind::Channel,
         Operation::Enter(_) | Operation::Exit(_) => EventKind::Method,
-        Operation::Allocate(_) | Operation::Store(_) => EventKind::Reference,
+        Operation::Allocate(_) => EventKind::Allocation,
+        Operation::Store(_) => EventKind::Reference,
         Operation::TransactionBegin | Operation::TransactionEnd => EventKind::Transaction,
     }
 }

@@ -41,6 +41,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
             EventKind::Lock,
             EventKind::Thread,
             EventKind::Channel,
+            EventKind::Allocation,
             EventKind::Reference,
         ],
         tolerates: &[Filter::Escape],

@@ -55,7 +55,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "objects that several threads use after their first owner, without a lock for all uses",
     is_default: false,
     needs: Needs {
-        events: &[EventKind::Access, EventKind::Lock, EventKind::Reference],
+        events: &[EventKind::Access, EventKind::Lock, EventKind::Allocation],
         tolerates: &[Filter::Owner],
         exact: false,
     },

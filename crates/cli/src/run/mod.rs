@@ -129,15 +129,19 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
             options.push(format!(",{name}={}", patterns.join(":")));
         }
     }
-    let mut events = vec!["fields", "synchronization"];
-    if !arguments.no_arrays && planned.is_none_or(|planned| planned.arrays) {
-        events.push("arrays");
+    let needs: Vec<_> =
+        dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
+    let is_needed = |kind| needs.iter().any(|needs| needs.events.contains(&kind));
+    let mut events = vec!["synchronization"];
+    if is_needed(EventKind::Access) {
+        events.push("fields");
+        if !arguments.no_arrays && planned.is_none_or(|planned| planned.arrays) {
+            events.push("arrays");
+        }
     }
     if arguments.stacks {
         events.push("methods");
     }
-    let needs: Vec<_> =
-        dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
     let is_exact = arguments.exact || needs.iter().any(|needs| needs.exact);
     if is_exact {
         events.push("exact");
@@ -146,8 +150,11 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if arguments.contents || arguments.confirms() || is_exact {
         events.push("contents");
     }
-    if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
-        events.extend(["allocations", "references"]);
+    if is_needed(EventKind::Allocation) {
+        events.push("allocations");
+    }
+    if is_needed(EventKind::Reference) {
+        events.push("references");
     }
     options.push(format!(",events={}", events.join(":")));
     if let Some(count) = arguments.array_cutoff {
