@@ -33,7 +33,9 @@ use crate::describe::RaceSubject;
 use crate::detector::RacingEvent;
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options};
 use crate::lasts::{Last, put};
+use crate::locksets::Locksets;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::Steps;
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -67,6 +69,7 @@ fn make(options: &Options) -> Box<dyn Detector> {
 struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
+    steps: Steps,
     variables: SecondaryMap<VariableId, State>,
     /// Reads by several threads of variables without a race.
     reads: ReadPool,
@@ -128,6 +131,7 @@ impl Detector for HappensBefore {
             Operation::Write(variable) => self.write(event, variable, tables),
             Operation::Forget(variable) => self.forget(variable),
             _ => {
+                self.steps.on(event, &self.clocks, &self.surroundings.locksets);
                 self.clocks.on(event);
                 self.surroundings.on(event);
             }
@@ -235,7 +239,12 @@ impl HappensBefore {
             Kind::Write => put(writes, last),
         }
         if !unordered.is_empty() {
-            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
+            let past = Past {
+                clocks: &self.clocks,
+                locksets: &self.surroundings.locksets,
+                steps: &self.steps,
+            };
+            tell(&mut self.races, variable, unordered, seen, &past, tables);
         }
     }
 
@@ -282,18 +291,28 @@ impl HappensBefore {
     }
 }
 
+/// What is known of what threads did.
+struct Past<'d> {
+    clocks: &'d Clocks,
+    locksets: &'d Locksets,
+    steps: &'d Steps,
+}
+
 fn tell(
     races: &mut Races,
     variable: VariableId,
     unordered: Vec<(Last, Kind)>,
     later: Seen,
-    clocks: &Clocks,
+    past: &Past<'_>,
     tables: &Tables,
 ) {
     races.add_event(later.site, variable);
     let subject = RaceSubject::of(variable, tables);
-    for (earlier, kind) in unordered {
-        races.add_pair(subject, earlier.seen(kind, clocks), later);
+    for (last, kind) in unordered {
+        let earlier = last.seen(kind, past.clocks);
+        let threads = [earlier.thread, later.thread];
+        let timeline = || past.steps.timeline(&last, threads, past.locksets, tables);
+        races.add_pair_in_time(subject, earlier, later, timeline);
     }
 }
 
@@ -302,6 +321,7 @@ fn tell(
 struct EveryPair {
     clocks: Clocks,
     surroundings: Surroundings,
+    steps: Steps,
     variables: SecondaryMap<VariableId, Places>,
     racy_variables: u64,
     races: Races,
@@ -320,6 +340,7 @@ impl Detector for EveryPair {
             if let Operation::Forget(variable) = event.operation {
                 self.variables[variable] = Places::default();
             }
+            self.steps.on(event, &self.clocks, &self.surroundings.locksets);
             self.clocks.on(event);
             self.surroundings.on(event);
             return;
@@ -341,7 +362,12 @@ impl Detector for EveryPair {
         }
         if !unordered.is_empty() {
             self.racy_variables += u64::from(!std::mem::replace(is_racy, true));
-            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
+            let past = Past {
+                clocks: &self.clocks,
+                locksets: &self.surroundings.locksets,
+                steps: &self.steps,
+            };
+            tell(&mut self.races, variable, unordered, seen, &past, tables);
         }
     }
 
