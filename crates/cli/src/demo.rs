@@ -179,7 +179,9 @@ impl Example {
     /// The check of this example, as `unsnarl check` would run it.
     fn check(&self, folder: &Path, jdk: &Jdk) -> CheckArguments {
         let program = ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() };
-        CheckArguments::of(vec![self.classes(folder)], program)
+        // What a page shows is wanted at the end.
+        let format = ReportFormat::Html;
+        CheckArguments { format, ..CheckArguments::of(vec![self.classes(folder)], program) }
     }
 }
 

@@ -133,7 +133,7 @@ fn what_cannot_be_understood_is_told_with_its_place() {
         ("\"error\"", "\"bad\"", "there is no severity 'bad'"),
         ("\"observed\"", "\"dreamt\"", "there is no evidence 'dreamt'"),
         ("\"inSource\"", "\"byMagic\"", "there is no suppression 'byMagic'"),
-        ("\"acquire\"", "\"eat\"", "there is no access 'eat'"),
+        ("\"acquire\",\n          \"thread\"", "\"eat\",\n\"thread\"", "there is no access 'eat'"),
         ("++ no-common", "?? no-common", "is no reason"),
         ("\"balance\"", "\"owner\"", "the fingerprint is 7bb2926eb86b4e96, but should be"),
         ("\"volatile-read\"", "\"peek\"", "there is no step 'peek'"),

@@ -57,6 +57,13 @@ pub(crate) fn hostile() -> Report {
     let mut finding =
         Finding::new(Rule::DataRace, subject, Evidence::Observed, "test", name, accesses);
     finding.hint = Some(name.to_owned());
+    finding.timeline = timeline_of_balance();
+    finding.timeline.iter_mut().for_each(|step| step.on = Some(name.to_owned()));
+    let mut uses = uses_of_balance();
+    uses.of = name.to_owned();
+    uses.threads.iter_mut().for_each(|thread| thread.name = name.to_owned());
+    uses.uses.iter_mut().for_each(|used| used.on = Some(name.to_owned()));
+    finding.uses = Some(uses);
     let mut report = Report::new(empty().tool, [finding]);
     report.notes = vec![name.to_owned()];
     report
@@ -239,7 +246,7 @@ fn timeline_of_balance() -> Vec<Step> {
         site: run(line),
         ..access(lane)
     };
-    let account = "bank.Account (#7)";
+    let account = "bank.Account (this)";
     vec![
         step(0, StepKind::Begin, "main", 5),
         step(1, StepKind::Acquire, account, 20),
