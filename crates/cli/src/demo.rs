@@ -123,6 +123,12 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
             "why it is not",
         ),
         ("unsnarl explain data-race".to_owned(), "what the rule means"),
+        (
+            format!(
+                "javac -g -d {kept}/bank/classes {kept}/bank/Bank.java && unsnarl check {kept}/bank/classes"
+            ),
+            "whether it is gone, when you have followed the hint in Bank.java",
+        ),
         ("unsnarl check your.jar".to_owned(), "your own program"),
         ("unsnarl run -- java -jar your.jar".to_owned(), "the same, watched while it runs"),
         ("unsnarl check --library your-library.jar".to_owned(), "a library without a main"),

@@ -312,13 +312,13 @@ fn reverse_postorder(flow: &[BTreeSet<usize>]) -> Vec<usize> {
         }
     }
     let is_first = |number: &usize| !flow.iter().any(|followers| followers.contains(number));
-    let (mut roots, others): (Vec<usize>, Vec<usize>) = (0..flow.len()).partition(is_first);
-    // What is begun later comes earlier.
-    roots.reverse();
-    let (mut seen, mut order) = (vec![false; flow.len()], Vec::new());
-    roots.into_iter().chain(others).for_each(|root| visit(root, flow, &mut seen, &mut order));
-    order.reverse();
-    order
+    let (roots, others): (Vec<usize>, Vec<usize>) = (0..flow.len()).partition(is_first);
+    let mut seen = vec![false; flow.len()];
+    // What is begun later comes earlier, so the last is begun first; what only comes round to itself comes last.
+    let [mut behind_roots, mut rest] = [Vec::new(), Vec::new()];
+    roots.into_iter().rev().for_each(|root| visit(root, flow, &mut seen, &mut behind_roots));
+    others.into_iter().for_each(|other| visit(other, flow, &mut seen, &mut rest));
+    behind_roots.into_iter().rev().chain(rest.into_iter().rev()).collect()
 }
 
 /// Takes away the ways ahead for which there is a longer one, and of the ways back all but those to the nearest.
