@@ -54,7 +54,7 @@ function timePicture(finding, accesses) {
       say(14, lock, access.locks.length ? "green" : "alarm");
       words.push(`${threadOf(access)}: ${access.kind} at ${shortPlace(access)}, ${lock}`);
     } else {
-      const said = `${VERBS[step.kind]} ${short(step.on)}`;
+      const said = `${VERBS[step.kind]} ${shortOn(step)}`;
       const place = step.frame ? shortPlace({ stack: [step.frame] }) : "";
       marks.push(draw("circle", { class: "step", cx: x, cy: y, r: 3.5 }));
       say(4, said, "");
@@ -73,6 +73,12 @@ function timePicture(finding, accesses) {
   });
   lines.push(...verdict(finding, steps, rows, laneX, isPair));
   return canvas([width, end + 10], "The threads in time", words, ...lines, ...marks);
+}
+
+/** What a step is done with: threads by their names, variables with their class, the rest by its last name. */
+function shortOn({ kind, on }) {
+  if (["begin", "start", "join"].includes(kind)) return on;
+  return kind.startsWith("volatile") ? on.split(/[.$]/).slice(-2).join(".") : short(on);
 }
 
 /** What is wrong with the two accesses, between them. */

@@ -250,7 +250,7 @@ fn timeline_of_balance() -> Vec<Step> {
     vec![
         step(0, StepKind::Begin, "main", 5),
         step(1, StepKind::Acquire, account, 20),
-        step(1, StepKind::Wait, account, 21),
+        step(1, StepKind::Send, "java.util.concurrent.CountDownLatch (#9)", 21),
         step(1, StepKind::Release, account, 22),
         Step { after: Some(3), ..step(0, StepKind::Acquire, account, 11) },
         access(0),
