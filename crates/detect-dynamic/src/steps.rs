@@ -19,7 +19,7 @@ use unsnarl_findings::{Step, StepKind};
 use unsnarl_trace::{Channel, ChannelId, Event, LockId, Operation, SiteId, Tables, ThreadId};
 
 use crate::clocks::{Clocks, Epoch};
-use crate::describe::{RaceSubject, frame, lock, thread};
+use crate::describe::{RaceSubject, known_frame, lock, thread};
 use crate::lasts::Last;
 use crate::locksets::Locksets;
 
@@ -250,7 +250,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], tables: &Tables) -> Vec<Step> {
                     true => (StepKind::Begin, thread(step.thread, tables)),
                     false => described(&step, tables),
                 };
-                (kind, Some(on), Some(frame(step.site, tables)))
+                (kind, Some(on), known_frame(step.site, tables))
             }
         };
         steps.push(Step { lane: number, kind, on, site, after, is_behind_gap });

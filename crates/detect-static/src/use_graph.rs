@@ -191,7 +191,8 @@ impl Shown<'_, '_> {
         let program = self.describe.program;
         Some(match used.variable? {
             Accessed::Field(field) if used.kind == UseKind::Escape => {
-                self.describe.short_field(field)
+                let is_written = self.describe.is_input_field(field);
+                return is_written.then(|| self.describe.short_field(field));
             }
             Accessed::Field(field) => program.names.text(program.fields()[field].name).into_owned(),
             Accessed::Element => "an element".to_owned(),

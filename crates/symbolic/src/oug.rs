@@ -245,20 +245,18 @@ impl<'b, 'm> Builder<'b, 'm> {
                 own.push((id, self.uses(facts, id)));
             }
         }
-        self.choose_parts(&own);
         let mut by_statement: Vec<(InstanceId, FxHashMap<StatementId, Vec<UseId>>)> = Vec::new();
-        for (id, uses) in own {
-            if self.parts[id].is_some() {
-                let mut nodes: FxHashMap<StatementId, Vec<UseId>> = FxHashMap::default();
-                for used in uses {
-                    let statement = used.statement;
-                    let node = self.graph.nodes.push(used);
-                    if let Some(statement) = statement {
-                        nodes.entry(statement).or_default().push(node);
-                    }
+        for id in self.choose_parts(&own) {
+            let Some(facts) = self.methods.get(self.heap().instances[id].method) else { continue };
+            let mut nodes: FxHashMap<StatementId, Vec<UseId>> = FxHashMap::default();
+            for used in self.uses(facts, id) {
+                let statement = used.statement;
+                let node = self.graph.nodes.push(used);
+                if let Some(statement) = statement {
+                    nodes.entry(statement).or_default().push(node);
                 }
-                by_statement.push((id, nodes));
             }
+            by_statement.push((id, nodes));
         }
         for (id, mut nodes) in by_statement {
             self.add_calls(id, &mut nodes);
@@ -407,8 +405,8 @@ impl<'b, 'm> Builder<'b, 'm> {
     }
 
     /// A method has a part if it does something with the object, starts or joins a thread that does, or
-    /// calls a method that has a part.
-    fn choose_parts(&mut self, own: &[(InstanceId, Vec<Use>)]) {
+    /// calls a method that has a part. Those that have one, sorted.
+    fn choose_parts(&mut self, own: &[(InstanceId, Vec<Use>)]) -> Vec<InstanceId> {
         let heap = &self.execution.heap;
         let concerns = |used: &Use| !matches!(used.kind, UseKind::Start | UseKind::Join);
         let users: Vec<OriginId> = own
@@ -429,7 +427,7 @@ impl<'b, 'm> Builder<'b, 'm> {
             }
         }
         chosen.sort_unstable();
-        for id in chosen {
+        for &id in &chosen {
             let entry = self.node(UseKind::Entry, id, None);
             let entry = self.graph.nodes.push(entry);
             let exit = self.node(UseKind::Exit, id, None);
@@ -439,6 +437,7 @@ impl<'b, 'm> Builder<'b, 'm> {
                 self.graph.control_flow.push((exit, entry));
             }
         }
+        chosen
     }
 
     /// Nodes for calls of methods that have a part.

@@ -114,6 +114,33 @@ class T extends Thread {
 }
 
 #[test]
+fn ways_through_methods_that_only_call_others_are_followed() {
+    let source = "
+class T extends Thread {
+    int value;
+    public void run() { value++; }
+    int value() { return value; }
+    int total() { return value(); }
+    public static void main(String[] args) throws Exception {
+        T one = new T();
+        one.start();
+        System.out.println(one.total());
+        one.join();
+    }
+}";
+    let outcome = with_graphs(source);
+    let expected = [
+        "0 main: new 8 -> 1",
+        "1 main: start T 9 -> 2 => 4",
+        "2 main: !read value 5 -> 3",
+        "3 main: join T 11",
+        "4 T: read value 4 -> 5",
+        "5 T: !write value 4 => 3",
+    ];
+    assert_eq!(lines(graph(outcome.race())), expected);
+}
+
+#[test]
 fn a_large_graph_is_cut() {
     let reads = "x += value;\n".repeat(40);
     let source = format!(

@@ -20,8 +20,8 @@ function label(x, y, text, length, attributes) {
 
 const middle = { "text-anchor": "middle" };
 
-/** A class by its last name: `bank.Bank$Teller (#3)` is `Teller (#3)`. */
-const short = (name) => name.replace(/^\S*[.$](?=[^.$\s]+(\s|$))/, "");
+/** A class by its last name: `bank.Bank$Teller (#3)` is `Teller (#3)`. What the JVM calls a lambda tells nobody anything. */
+const short = (name) => name.replace(/\$\$Lambda\S*/, "-lambda").replace(/^\S*[.$](?=[^.$\s]+(\s|$))/, "");
 
 function shortSubject(finding) {
   const { method, variable } = finding;
