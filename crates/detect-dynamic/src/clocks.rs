@@ -260,7 +260,10 @@ impl Clocks {
             | Operation::TransactionEnd
             | Operation::Allocate(_)
             | Operation::Store(_)
-            | Operation::Forget(_) => {}
+            | Operation::Forget(_)
+            | Operation::ReadElements(_)
+            | Operation::WriteElements(_)
+            | Operation::ForgetElements(_) => {}
         }
     }
 

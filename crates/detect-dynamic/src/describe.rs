@@ -3,8 +3,10 @@
 use unsnarl_entity::EntityId;
 use unsnarl_findings::{Frame, Lock, MethodReference, Variable};
 use unsnarl_trace::{
-    self as trace, FieldId, LockId, MethodId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
+    self as trace, FieldId, LockId, MethodId, NameId, SiteId, Sites, Tables, ThreadId,
 };
+
+use crate::detector::Accessed;
 
 /// What a race is about: races on the same field of different objects, or on different elements of
 /// arrays of one type, are one defect if they are at the same places.
@@ -20,8 +22,8 @@ pub(crate) enum RaceSubject {
 
 impl RaceSubject {
     /// What a race on the variable is about.
-    pub(crate) fn of(variable: VariableId, tables: &Tables) -> Self {
-        match tables.variables[variable] {
+    pub(crate) fn of(variable: impl Into<Accessed>, tables: &Tables) -> Self {
+        match variable.into().variable(tables) {
             trace::Variable::Field(_, field) | trace::Variable::Static(field) => Self::Field(field),
             trace::Variable::Element(array, _) => Self::Elements(tables.objects[array].class),
             trace::Variable::Named(name) => Self::Named(name),

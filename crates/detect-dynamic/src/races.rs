@@ -11,7 +11,7 @@ use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, Variable
 
 use crate::calls::{Calls, CallsId};
 use crate::describe::{RaceSubject, lock, place, stack, thread};
-use crate::detector::RacingEvent;
+use crate::detector::{Accessed, RacingEvent};
 use crate::locksets::{LocksetId, Locksets};
 
 /// How many pairs of a trace have time lines, which are larger than all else that is kept of a pair.
@@ -118,9 +118,9 @@ struct Pair {
 
 impl Races {
     /// Tells an event.
-    pub(crate) fn add_event(&mut self, site: SiteId, variable: VariableId) {
+    pub(crate) fn add_event(&mut self, site: SiteId, variable: impl Into<Accessed>) {
         self.event_count += 1;
-        self.events.push(RacingEvent { site, variable });
+        self.events.push(RacingEvent { site, variable: variable.into() });
     }
 
     /// Tells an event with an earlier one. Whether that is new.
