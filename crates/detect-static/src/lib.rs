@@ -13,7 +13,9 @@ mod indefinite_wait;
 mod initializer_cycle;
 mod lock_calls;
 mod lock_code;
+mod lock_cycles;
 mod lock_graph;
+mod lock_index;
 mod lock_name;
 mod lock_order_cycle;
 mod lock_text;
@@ -42,6 +44,7 @@ use unsnarl_symbolic::Execution;
 
 use conflict::Conflicts;
 use describe::Describe;
+use lock_index::LockIndex;
 use lock_use::LockUse;
 use use_graph::UseGraphs;
 
@@ -131,6 +134,7 @@ struct Input<'i, 'm> {
     conflicts: OnceCell<Conflicts>,
     /// If they are wanted and can be made.
     use_graphs: Option<UseGraphs<'i, 'm>>,
+    lock_index: OnceCell<LockIndex>,
     /// What the input does with locks; nothing unless a detector is wanted that looks at it.
     lock_use: LockUse,
 }
@@ -139,6 +143,11 @@ impl Input<'_, '_> {
     /// The pairs of accesses that nothing keeps apart, looked for once if anybody wants them.
     fn conflicts(&self) -> &Conflicts {
         self.conflicts.get_or_init(|| conflict::conflicts(self.describe, self.options))
+    }
+
+    /// The lock events by what is done with which object.
+    fn lock_index(&self) -> &LockIndex {
+        self.lock_index.get_or_init(|| LockIndex::new(self.describe))
     }
 }
 
@@ -164,8 +173,9 @@ pub fn check(
     };
     let describe = Describe::new(program, execution);
     let use_graphs = options.use_graphs.then(|| UseGraphs::new(&describe)).flatten();
-    let input =
-        Input { describe: &describe, options, conflicts: OnceCell::new(), use_graphs, lock_use };
+    let (conflicts, lock_index) = Default::default();
+    let describe = &describe;
+    let input = Input { describe, options, conflicts, use_graphs, lock_index, lock_use };
     let mut checked = Checked::default();
     for detector in &wanted {
         (detector.run)(&input, &mut checked);
