@@ -105,14 +105,21 @@ function bars(steps, rows, lane, accesses, isKnown) {
     open.delete(lock);
   };
   const hold = (lock, y) => { if (!open.has(lock)) open.set(lock, [y, open.size]); };
-  let last = 40;
+  let [known, last] = [40, 40];
   steps.forEach((step, index) => {
     if (step.lane !== lane) return;
     const y = rows[index];
-    if (step.gap) for (const lock of [...open.keys()]) close(lock, last + 6);
-    if (step.kind === "access") for (const lock of accesses[lane].locks) hold(lock, 40);
+    if (step.gap) {
+      for (const lock of [...open.keys()]) close(lock, last + 6);
+      known = y - STEP / 2;
+    }
+    if (step.kind === "access") for (const lock of accesses[lane].locks) hold(lock, known);
     if (["acquire", "acquire-shared", "wake"].includes(step.kind)) hold(step.on, y);
-    if (["release", "release-shared", "wait"].includes(step.kind)) close(step.on, y);
+    if (["release", "release-shared", "wait"].includes(step.kind)) {
+      // What is given back was taken before.
+      hold(step.on, known);
+      close(step.on, y);
+    }
     last = y;
   });
   for (const lock of [...open.keys()]) close(lock, last + 12);
