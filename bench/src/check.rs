@@ -19,6 +19,9 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Where Debian puts jars.
 const DEBIAN: &str = "/usr/share/java";
 
+/// The race analysis: what the other rules cost is measured on top of it.
+const RACES: &str = "data-race,unsafe-publication";
+
 /// Real jars: those to check, those beside them on the class path, and where execution begins; nothing
 /// means as a library.
 const JARS: [(&[&str], &[&str], Option<&str>); 17] = [
@@ -94,7 +97,7 @@ pub(crate) fn run(jars: &[&str]) -> Result<(), String> {
 fn run_programs(unsnarl: &Path, classes: &Path) -> Result<(), String> {
     for program in programs()? {
         let subject = compile(&program, classes)?;
-        let rows = (0..3).filter_map(|_| measured(unsnarl, &subject));
+        let rows = (0..3).filter_map(|_| measured_with_races(unsnarl, &subject));
         if let Some(row) = rows.min_by(|one, other| one.seconds.total_cmp(&other.seconds)) {
             row.print();
         }
@@ -207,6 +210,10 @@ fn given(argument: &str) -> Subject {
 struct Row {
     name: String,
     seconds: f64,
+    /// On all processors, in seconds.
+    processor: f64,
+    /// The same for the race analysis alone.
+    races: Option<f64>,
     peak: u64,
     stats: Value,
     /// Findings by severity: error, warning, note.
@@ -215,7 +222,7 @@ struct Row {
 
 fn heading() {
     println!(
-        "{:<28} {:>7} {:>8} {:>9} {:>8} {:>8} {:>9} {:>15} {:>8} {:>8}",
+        "{:<28} {:>7} {:>8} {:>9} {:>8} {:>8} {:>9} {:>15} {:>8} {:>8} {:>8} {:>7}",
         "check of",
         "classes",
         "methods",
@@ -225,23 +232,33 @@ fn heading() {
         "events",
         "err/warn/note",
         "seconds",
-        "peak MB"
+        "peak MB",
+        "races",
+        "on top"
     );
 }
 
 fn print_measured(unsnarl: &Path, subject: &Subject) -> Option<Row> {
-    let row = measured(unsnarl, subject)?;
+    let row = measured_with_races(unsnarl, subject)?;
     row.print();
     Some(row)
 }
 
+/// Runs the command with all rules and with those of races.
+fn measured_with_races(unsnarl: &Path, subject: &Subject) -> Option<Row> {
+    let mut row = measured(unsnarl, subject, None)?;
+    row.races = measured(unsnarl, subject, Some(RACES)).map(|races| races.processor);
+    Some(row)
+}
+
 /// Runs the command; what goes wrong is printed.
-fn measured(unsnarl: &Path, subject: &Subject) -> Option<Row> {
+fn measured(unsnarl: &Path, subject: &Subject, rules: Option<&str>) -> Option<Row> {
     let kind = if subject.entry.is_some() { "main" } else { "library" };
     let name = format!("{} {kind}", subject.name);
     let report = tempfile::NamedTempFile::new().ok()?;
     let mut command = Command::new(unsnarl);
     command.args(["check", "--quiet", "--format", "json", "--output"]).arg(report.path());
+    command.args(rules.into_iter().flat_map(|rules| ["--rules", rules]));
     match &subject.entry {
         Some(entry) => command.args(["--entry", entry]),
         None => command.arg("--library"),
@@ -277,6 +294,8 @@ fn measured(unsnarl: &Path, subject: &Subject) -> Option<Row> {
     Some(Row {
         name,
         seconds: run.seconds,
+        processor: run.processor,
+        races: None,
         peak: run.peak,
         stats: report["stats"].clone(),
         findings,
@@ -284,12 +303,18 @@ fn measured(unsnarl: &Path, subject: &Subject) -> Option<Row> {
 }
 
 impl Row {
+    /// What the other rules take of processor time, as a share of the race analysis.
+    fn on_top(&self) -> Option<f64> {
+        let races = self.races.filter(|&races| races > 0.0)?;
+        Some((self.processor - races) / races)
+    }
+
     fn print(&self) {
         let stat =
             |name: &str| self.stats[name].as_u64().map_or("-".to_owned(), |it| it.to_string());
         let [errors, warnings, notes] = self.findings;
         println!(
-            "{:<28} {:>7} {:>8} {:>9} {:>8} {:>8} {:>9} {:>15} {:>8.2} {:>8}",
+            "{:<28} {:>7} {:>8} {:>9} {:>8} {:>8} {:>9} {:>15} {:>8.2} {:>8} {:>8} {:>7}",
             self.name,
             stat("classes"),
             stat("methods"),
@@ -300,6 +325,8 @@ impl Row {
             format!("{errors}/{warnings}/{notes}"),
             self.seconds,
             self.peak >> 20,
+            self.races.map_or("-".to_owned(), |races| format!("{races:.2}")),
+            self.on_top().map_or("-".to_owned(), |share| format!("{:.0} %", 100.0 * share)),
         );
     }
 }
@@ -322,5 +349,11 @@ fn print_growth(of: &str, rows: &[Row]) {
     };
     if let (Some(time), Some(memory)) = (slope(|row| row.seconds), slope(|row| row.peak as f64)) {
         println!("{of}: time grows with methods^{time:.2}, memory with methods^{memory:.2}");
+    }
+    let other = |row: &Row| row.races.map_or(f64::NAN, |races| row.processor - races);
+    if let (Some(races), Some(other)) = (slope(|row| row.races.unwrap_or(f64::NAN)), slope(other)) {
+        println!(
+            "{of}: the race analysis grows with methods^{races:.2}, the other rules with methods^{other:.2}"
+        );
     }
 }

@@ -70,12 +70,17 @@ pub(crate) fn stack(
     callers: impl Iterator<Item = SiteId>,
     tables: &Tables,
 ) -> Vec<Frame> {
-    let is_known = |caller: &SiteId| match &tables.sites {
+    let callers = callers.filter_map(|caller| known_frame(caller, tables));
+    std::iter::once(frame(site, tables)).chain(callers).collect()
+}
+
+/// The frame of a place, if the trace knows its method.
+pub(crate) fn known_frame(site: SiteId, tables: &Tables) -> Option<Frame> {
+    let is_known = match &tables.sites {
         Sites::Numbered => true,
-        Sites::Known(sites) => tables.methods[sites[*caller].method].class.is_some(),
+        Sites::Known(sites) => tables.methods[sites[site].method].class.is_some(),
     };
-    let callers = callers.filter(is_known);
-    std::iter::once(site).chain(callers).map(|site| frame(site, tables)).collect()
+    is_known.then(|| frame(site, tables))
 }
 
 /// The place in a sentence: `location 17`, `Account.java:8`.

@@ -42,7 +42,9 @@ use crate::describe::RaceSubject;
 use crate::detector::{Accessed, RacingEvent};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options};
 use crate::lasts::Last;
+use crate::locksets::Locksets;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::Steps;
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -80,6 +82,7 @@ fn make(options: &Options) -> Box<dyn Detector> {
 struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
+    steps: Steps,
     variables: SecondaryMap<VariableId, State>,
     arrays: Arrays,
     states: States,
@@ -105,6 +108,7 @@ impl Detector for HappensBefore {
             }
             Operation::ForgetElements(array) => self.arrays.forget(array, &mut self.states),
             _ => {
+                self.steps.on(event, &self.clocks, &self.surroundings.locksets);
                 self.clocks.on(event);
                 self.surroundings.on(event);
             }
@@ -184,7 +188,8 @@ impl HappensBefore {
         self.racy_variables += u64::from(!matches!(state, State::Racy(_)));
         let unordered = self.states.race(state, kind, last, clock);
         if !unordered.is_empty() {
-            tell(&mut self.races, variable.into(), &unordered, seen, &self.clocks, tables);
+            let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
+            tell(&mut self.races, variable.into(), &unordered, seen, &past, tables);
         }
     }
 
@@ -214,10 +219,24 @@ impl HappensBefore {
             racing.reverse();
         }
         self.racy_variables += newly_racy;
+        let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
         for (index, number) in racing {
             let element = Accessed::Element(elements.array(), index);
-            tell(&mut self.races, element, &races[number].unordered, seen, &self.clocks, tables);
+            tell(&mut self.races, element, &races[number].unordered, seen, &past, tables);
         }
+    }
+}
+
+/// What is known of what threads did.
+struct Past<'d> {
+    clocks: &'d Clocks,
+    locksets: &'d Locksets,
+    steps: &'d Steps,
+}
+
+impl<'d> Past<'d> {
+    fn new(clocks: &'d Clocks, surroundings: &'d Surroundings, steps: &'d Steps) -> Self {
+        Self { clocks, locksets: &surroundings.locksets, steps }
     }
 }
 
@@ -226,12 +245,15 @@ fn tell(
     variable: Accessed,
     unordered: &[(Last, Kind)],
     later: Seen,
-    clocks: &Clocks,
+    past: &Past<'_>,
     tables: &Tables,
 ) {
     races.add_event(later.site, variable);
     let subject = RaceSubject::of(variable, tables);
-    for &(earlier, kind) in unordered {
-        races.add_pair(subject, earlier.seen(kind, clocks), later);
+    for &(last, kind) in unordered {
+        let earlier = last.seen(kind, past.clocks);
+        let threads = [earlier.thread, later.thread];
+        let timeline = || past.steps.timeline(&last, threads, past.locksets, tables);
+        races.add_pair_in_time(subject, earlier, later, timeline);
     }
 }

@@ -24,6 +24,7 @@ mod prediction;
 mod protections;
 mod races;
 mod stale_value;
+mod steps;
 mod sync_preserving;
 mod sync_preserving_deadlock;
 mod two_lockset;

@@ -102,6 +102,29 @@ pub(crate) fn is_avoidable(body: &Body, statement: StatementId) -> bool {
     false
 }
 
+/// Whether control comes to a statement only by way of another one.
+pub(crate) fn is_always_before(body: &Body, early: StatementId, late: StatementId) -> bool {
+    let block_of = |statement: StatementId| {
+        let mut blocks = body.blocks.iter();
+        blocks.find(|(_, block)| (block.start..block.end).contains(&statement)).map(|(id, _)| id)
+    };
+    let (Some(first), Some(last)) = (block_of(early), block_of(late)) else { return false };
+    if first == last {
+        return early < late;
+    }
+    let mut seen: EntitySet<BlockId> = EntitySet::new();
+    let mut open = vec![body.entry()];
+    while let Some(block) = open.pop() {
+        if block == last {
+            return false;
+        }
+        if block != first && seen.insert(block) {
+            open.extend(body.successors(block));
+        }
+    }
+    true
+}
+
 fn field(operation: &Operation) -> Option<FieldRefId> {
     match *operation {
         Operation::PutField { field, .. }

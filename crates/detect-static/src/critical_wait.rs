@@ -1,24 +1,27 @@
 //! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile (seed 000, section 6.2.2).
 //!
 //! Deviations from the seed: who notifies is looked for. If it needs the lock that is kept, the finding is surer; if
-//! nobody who notifies does, it is a warning. Waiting for a latch, and for a thread or task to end, counts as well, but
-//! only if who is waited for needs the lock.
+//! nobody who notifies does, it is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
+//! for a thread or task to end, counts as well, but only if all who are waited for need the lock.
 //!
 //! **Guarantees**: every `wait` with another lock certainly held is told, if others want that lock.
-//! **Misses**: locks that are held on some ways to the wait only; queues and barriers. **Tells although it cannot be**:
+//! **Misses**: locks that are held on some ways to the wait only; who acquires the lock, gives it back and then comes to
+//! fill a queue. **Tells although it cannot be**:
 //! an outer lock that nobody who notifies needs.
 
 use std::collections::BTreeMap;
 
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject};
-use unsnarl_models::LockMode;
+use unsnarl_models::{Blocking, Effect as ModelEffect, LockMode};
 use unsnarl_program::MethodId;
-use unsnarl_program::body::StatementId;
-use unsnarl_program::heap::ObjectId;
+use unsnarl_program::body::{Operation, StatementId};
+use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{Action, Guard, LockEvent, LockEventId};
 
 use crate::describe::{Describe, listed};
-use crate::{Input, Output, reasons};
+use crate::lock_code::first_load;
+use crate::non_atomic_method::Code;
+use crate::{Input, Output, code, reasons};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/critical-wait";
@@ -47,7 +50,7 @@ static ENDS_BY_ITSELF: Heuristic = Heuristic {
 };
 static MAY_BE_ANOTHER: Heuristic = Heuristic {
     name: "may-be-another",
-    effect: Effect::lowers(1),
+    effect: Effect::lowers(2),
     sentence: "the lock is one of several objects, and who is waited for may need another one",
 };
 
@@ -71,6 +74,7 @@ enum Who {
 }
 
 /// Who is waited for needs the lock.
+#[derive(Clone, Copy)]
 struct Need {
     event: LockEventId,
     lock: ObjectId,
@@ -85,8 +89,11 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
         if event.held.is_empty() || !describe.is_input(describe.program.methods()[method].class) {
             continue;
         }
-        let Some(critical) = judge(describe, wait) else { continue };
         let place = (method, event.statement);
+        if found.get(&place).is_some_and(|known| known.who == Who::All) {
+            continue;
+        }
+        let Some(critical) = judge(input, wait) else { continue };
         if found.get(&place).is_none_or(|known| known.who < critical.who) {
             found.insert(place, critical);
         }
@@ -94,11 +101,12 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     output.findings.extend(found.values().map(|critical| critical.finding(describe)));
 }
 
-fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
+fn judge(input: &Input<'_, '_>, wait: LockEventId) -> Option<Critical> {
+    let describe = input.describe;
     let event = describe.lock_event(wait);
     let (needs, who) = match event.action {
         Action::Wait { .. } => {
-            let notifiers = partners(describe, wait, Action::Notify);
+            let notifiers = meanwhile(describe, wait, input.lock_index().notifies(&event.objects));
             let holding: Vec<Need> =
                 notifiers.iter().filter_map(|&notify| holds(describe, notify, event)).collect();
             let who = match (notifiers.len(), holding.len()) {
@@ -109,9 +117,20 @@ fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
             };
             (holding.into_iter().next(), who)
         }
-        Action::Receive => (Some(all_senders_need(describe, wait)?), Who::All),
-        Action::Join => (Some(joined_needs(describe, wait)?), Who::All),
-        Action::Acquire(_) | Action::Notify | Action::Send | Action::Initialize(_) => return None,
+        Action::Receive => {
+            let senders = input.lock_index().sends(&event.objects);
+            (Some(all_need(input, wait, senders)?), Who::All)
+        }
+        Action::Put => {
+            let takers = input.lock_index().takes(&event.objects);
+            (Some(all_need(input, wait, takers)?), Who::All)
+        }
+        Action::Join => (Some(joined_needs(input, wait)?), Who::All),
+        Action::Acquire(_)
+        | Action::Notify
+        | Action::Send
+        | Action::Take
+        | Action::Initialize(_) => return None,
     };
     let kept = match &needs {
         Some(need) => vec![need.lock],
@@ -120,16 +139,14 @@ fn judge(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Critical> {
     Some(Critical { wait, kept, needs, who })
 }
 
-/// What others may do with the object of an event at the same time.
-fn partners(describe: &Describe<'_, '_>, event: LockEventId, action: Action) -> Vec<LockEventId> {
-    let execution = describe.execution;
-    let own = describe.lock_event(event);
-    let others = execution.lock_events.iter().filter(|(id, other)| {
-        other.action == action
-            && common(&own.objects, &other.objects).is_some()
-            && execution.lock_order(None, event, *id).is_none()
-    });
-    others.map(|(id, _)| id).collect()
+/// Those of some events that can be at the same time as another.
+fn meanwhile(
+    describe: &Describe<'_, '_>,
+    event: LockEventId,
+    mut others: Vec<LockEventId>,
+) -> Vec<LockEventId> {
+    others.retain(|&other| describe.execution.lock_order(None, event, other).is_none());
+    others
 }
 
 fn common(one: &[ObjectId], other: &[ObjectId]) -> Option<ObjectId> {
@@ -150,48 +167,97 @@ fn holds(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> 
 }
 
 /// A lock of an event that another one acquires.
-fn acquires(other: (LockEventId, &LockEvent), event: &LockEvent) -> Option<Need> {
-    let (id, acquire) = other;
+fn acquires(input: &Input<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
+    let acquire = input.describe.lock_event(other);
+    let objects = input.lock_index().objects(input.describe, acquire);
     let Action::Acquire(mode) = acquire.action else { return None };
     event.held.iter().find_map(|kept| {
         let can_share = mode == LockMode::Shared && kept.mode == LockMode::Shared;
-        let lock = common(&kept.objects, &acquire.objects).filter(|_| !can_share)?;
-        Some(Need { event: id, lock })
+        let lock = common(&kept.objects, &objects).filter(|_| !can_share)?;
+        Some(Need { event: other, lock })
     })
 }
 
-/// Whether all who may send what is waited for hold a lock that is kept, or acquire it before.
-fn all_senders_need(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
+/// The acquisitions of a lock of an event, as far as they are not made in a way that shares it.
+fn needs<'n>(input: &'n Input<'_, '_>, event: &'n LockEvent) -> impl Iterator<Item = Need> {
+    let kept = event.held.iter().flat_map(|guard| guard.objects.iter().copied());
+    let acquisitions = input.lock_index().acquires(kept).into_iter();
+    acquisitions.filter_map(|other| acquires(input, other, event))
+}
+
+/// Whether all who can end a wait hold a lock that is kept, or acquire it before.
+fn all_need(input: &Input<'_, '_>, wait: LockEventId, enders: Vec<LockEventId>) -> Option<Need> {
+    let describe = input.describe;
     let execution = describe.execution;
     let event = describe.lock_event(wait);
-    let senders = partners(describe, wait, Action::Send);
-    let needs: Option<Vec<Need>> = senders
-        .iter()
-        .map(|&send| {
-            let thread = describe.lock_event(send).thread;
-            let acquires_before = || {
-                let own = execution.lock_events.iter().filter(|(_, other)| other.thread == thread);
-                own.filter_map(|other| acquires(other, event)).find(|need| {
-                    execution.has_not_sent(need.event, &event.objects)
+    let mut acquired_before: BTreeMap<OriginId, Option<Need>> = BTreeMap::new();
+    let mut first = None;
+    for send in meanwhile(describe, wait, enders) {
+        if gives_back(input, send, event) {
+            continue;
+        }
+        let thread = describe.lock_event(send).thread;
+        let need = holds(describe, send, event).or_else(|| {
+            *acquired_before.entry(thread).or_insert_with(|| {
+                needs(input, event).find(|need| {
+                    describe.lock_event(need.event).thread == thread
+                        && execution.has_not_sent(need.event, &event.objects)
                         && execution.lock_order(None, wait, need.event).is_none()
                 })
-            };
-            holds(describe, send, event).or_else(acquires_before)
-        })
-        .collect();
-    needs?.into_iter().next()
+            })
+        })?;
+        first.get_or_insert(need);
+    }
+    first
+}
+
+/// Whether something that is waited for, such as the permit of a semaphore, is given back by who has taken it under the
+/// lock that is kept: whoever has that lock finds it there.
+fn gives_back(input: &Input<'_, '_>, send: LockEventId, event: &LockEvent) -> bool {
+    let describe = input.describe;
+    let own = describe.lock_event(send);
+    let Some(body) = code::body(describe.program, &describe.execution.heap, own.instance) else {
+        return false;
+    };
+    input.lock_index().receives(&own.objects).iter().any(|&id| {
+        let taken = describe.lock_event(id);
+        taken.context == own.context
+            && code::is_always_before(body, taken.statement, own.statement)
+            && holds(describe, id, event).is_some()
+    })
 }
 
 /// Whether a thread that is waited for acquires a lock that is kept.
-fn joined_needs(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Need> {
-    let execution = describe.execution;
-    let event = describe.lock_event(wait);
+fn joined_needs(input: &Input<'_, '_>, wait: LockEventId) -> Option<Need> {
+    let execution = input.describe.execution;
+    let event = input.describe.lock_event(wait);
+    if has_asked(input.describe, event) {
+        return None;
+    }
     let joined = execution.joined_threads(&event.objects);
-    let of_joined =
-        execution.lock_events.iter().filter(|(_, other)| joined.contains(&other.thread));
-    of_joined
-        .filter_map(|other| acquires(other, event))
-        .find(|need| execution.lock_order(None, wait, need.event).is_none())
+    needs(input, event).find(|need| {
+        joined.contains(&execution.lock_events[need.event].thread)
+            && execution.lock_order(None, wait, need.event).is_none()
+    })
+}
+
+/// Whether a task is waited for only if it was asked before whether it has ended.
+fn has_asked(describe: &Describe<'_, '_>, event: &LockEvent) -> bool {
+    let heap = &describe.execution.heap;
+    let Some(body) = code::body(describe.program, heap, event.instance) else { return false };
+    let receiver = |statement: StatementId| match &body.statements[statement].operation {
+        Operation::Invoke { arguments, .. } => Some(first_load(body, *arguments.first()?)),
+        _ => None,
+    };
+    let asks = |statement: &StatementId| {
+        let models = heap.models_at(event.instance, *statement).iter();
+        let mut effects = models.flat_map(|call| &call.model.effects);
+        effects.any(|effect| matches!(effect, ModelEffect::Join { blocking: Blocking::Never, .. }))
+    };
+    let waited = receiver(event.statement);
+    let same = body.statements.keys().filter(|&it| waited.is_some() && receiver(it) == waited);
+    let asked: Vec<StatementId> = same.filter(asks).collect();
+    Code::new(&describe.program.names, body).is_tested(&asked, event.statement)
 }
 
 impl Critical {
@@ -208,6 +274,7 @@ impl Critical {
         let how = match event.action {
             Action::Wait { .. } => "waits with",
             Action::Join => "waits for the end of",
+            Action::Put => "waits for room in",
             _ => "waits for",
         };
         let why = self.needs.as_ref().map_or_else(String::new, |need| {
@@ -216,6 +283,7 @@ impl Critical {
             let verb = match other.action {
                 Action::Acquire(_) => "acquires",
                 Action::Notify => "holds when it notifies",
+                Action::Take => "holds when it makes room",
                 _ => "holds when it signals",
             };
             format!(", which {whom} {verb} at {}", describe.lock_place(need.event))

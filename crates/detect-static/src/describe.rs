@@ -250,8 +250,8 @@ impl<'d, 'm> Describe<'d, 'm> {
         let data = self.lock_event(event);
         let kind = match data.action {
             Action::Acquire(_) | Action::Initialize(_) => FoundKind::Acquire,
-            Action::Wait { .. } | Action::Receive | Action::Join => FoundKind::Wait,
-            Action::Notify | Action::Send => FoundKind::Notify,
+            Action::Wait { .. } | Action::Receive | Action::Put | Action::Join => FoundKind::Wait,
+            Action::Notify | Action::Send | Action::Take => FoundKind::Notify,
         };
         let held = data.held.iter().map(|guard| self.named_lock(guard, self.own_label(guard)));
         let frames = self.frames_of(&self.execution.lock_stack(event));

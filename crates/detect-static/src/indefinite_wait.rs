@@ -3,11 +3,10 @@
 //! A wait without a limit is indefinite if no other thread can notify its object while it waits. The seed asks whether
 //! the object is notified anywhere; here a notification by the waiting thread itself, before the waiting thread begins
 //! or after it has ended is none. The same mistake is a task that waits for a task that it has given to its own
-//! executor, which runs one after the other.
+//! executor, which runs one after the other, or has so many threads that all of them can wait so.
 //!
 //! **Guarantees**: nobody that the execution knows can notify while the thread waits.
-//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills; a pool with more
-//! than one thread that runs out of them. **Tells although it cannot be**: where code that is not analysed notifies, and
+//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills. **Tells although it cannot be**: where code that is not analysed notifies, and
 //! where the condition of the wait always holds.
 
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ use std::collections::BTreeMap;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Reason, Rule, Severity, Subject};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
-use unsnarl_program::heap::ObjectId;
+use unsnarl_program::heap::{ObjectId, OriginId};
 use unsnarl_symbolic::{Action, LockEventId};
 
 use crate::describe::Describe;
@@ -39,6 +38,11 @@ static OWN_QUEUE: Heuristic = Heuristic {
     effect: Effect::raises(2),
     sentence: "the executor runs its tasks one after the other, and this one waits for a later one",
 };
+static OWN_POOL: Heuristic = Heuristic {
+    name: "own-pool",
+    effect: Effect::lowers(1),
+    sentence: "the pool has a limited number of threads: if as many of these tasks run, nobody runs what they wait for",
+};
 
 /// Finds indefinite waits.
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
@@ -51,7 +55,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             continue;
         }
         let finding = match event.action {
-            Action::Wait { is_timed: false } => unnotified(describe, id),
+            Action::Wait { is_timed: false } => unnotified(input, id),
             Action::Join => behind_itself(describe, id),
             _ => continue,
         };
@@ -65,7 +69,8 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 }
 
 /// A wait for a notification that cannot come.
-fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding> {
+fn unnotified(input: &Input<'_, '_>, wait: LockEventId) -> Option<Finding> {
+    let describe = input.describe;
     let execution = describe.execution;
     let event = describe.lock_event(wait);
     // A thread object is notified when its thread ends; of others nobody knows who has them.
@@ -78,15 +83,11 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
     {
         return None;
     }
-    let mut notifies = execution.lock_events.iter().filter(|(_, other)| {
-        other.action == Action::Notify
-            && other.objects.iter().any(|object| event.objects.contains(object))
-    });
-    let first = notifies.next();
-    let can_reach = |id: LockEventId| execution.lock_order(None, wait, id).is_none();
-    if first.is_some_and(|(id, _)| can_reach(id)) || notifies.any(|(id, _)| can_reach(id)) {
+    let notifies = input.lock_index().notifies(&event.objects);
+    if notifies.iter().any(|&id| execution.lock_order(None, wait, id).is_none()) {
         return None;
     }
+    let first = notifies.first();
     // Who was notified before may have seen from a condition that it need not wait.
     let body = code::body(describe.program, &execution.heap, event.instance)?;
     if first.is_some() && code::is_avoidable(body, event.statement) {
@@ -98,7 +99,7 @@ fn unnotified(describe: &Describe<'_, '_>, wait: LockEventId) -> Option<Finding>
     let named = describe.lock_of(lock);
     let (how, reason) = match first {
         None => ("nothing notifies it".to_owned(), &NEVER_NOTIFIED),
-        Some((id, _)) => {
+        Some(&id) => {
             let place = describe.lock_place(id);
             (format!("the notification at {place} cannot come meanwhile"), &NOTIFIED_IN_VAIN)
         }
@@ -113,22 +114,32 @@ fn behind_itself(describe: &Describe<'_, '_>, join: LockEventId) -> Option<Findi
     let execution = describe.execution;
     let event = describe.lock_event(join);
     let joined = execution.joined_threads(&event.objects);
-    let is_own = |task: &unsnarl_program::heap::OriginId| {
-        execution.starters(*task)[..] == [event.thread] && *task != event.thread
+    let is_own =
+        |task: &OriginId| execution.starters(*task) == [event.thread] && *task != event.thread;
+    let own: Vec<OriginId> = joined.into_iter().filter(is_own).collect();
+    let queued =
+        own.iter().find_map(|&task| Some((task, execution.common_queue(event.thread, task)?)));
+    // One task alone leaves the other threads of a pool to those that it waits for.
+    let pooled = || {
+        let mut own = own.iter().filter(|_| !execution.is_unique_thread(event.thread));
+        own.find_map(|&task| Some((task, execution.common_pool(event.thread, task)?)))
     };
-    let (task, queue) = joined
-        .into_iter()
-        .filter(is_own)
-        .find_map(|task| execution.common_queue(event.thread, task).map(|queue| (task, queue)))?;
+    let (task, queue) = queued.or_else(pooled)?;
     let [by, whom] = [event.thread, task].map(|thread| describe.one_thread(thread));
+    let (when, reason) = match queued {
+        Some(_) => ("only after it", &OWN_QUEUE),
+        None => ("only if not all of its threads wait so", &OWN_POOL),
+    };
     let message = format!(
-        "{by} waits at {} for {whom}, which the same {} runs only after it",
+        "{by} waits at {} for {whom}, which the same {} runs {when}",
         describe.lock_place(join),
         describe.lock_of(queue)
     );
     let hint = "give the inner task to another executor, or call it directly";
-    let mut finding = finding(describe, join, queue, message, hint, OWN_QUEUE.holds());
-    finding.severity = Severity::Error;
+    let mut finding = finding(describe, join, queue, message, hint, reason.holds());
+    if queued.is_some() {
+        finding.severity = Severity::Error;
+    }
     Some(finding)
 }
 

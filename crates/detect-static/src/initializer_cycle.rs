@@ -2,7 +2,8 @@
 //! the lock of its initialization, and waits for the classes that its initializer needs.
 //!
 //! The first use of a class by each thread is not known, only its uses: of two that can be at once, and that no use
-//! of one of these classes comes before, each is taken to be the first.
+//! of one of these classes comes before, each is taken to be the first. Code of these classes themselves comes later: who
+//! runs it has initialized its class.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use unsnarl_program::ClassId;
 use unsnarl_program::heap::OriginKind;
 use unsnarl_symbolic::{Action, LockEventId, Order};
 
+use crate::code;
 use crate::describe::{Describe, simple_name};
 use crate::lock_order_cycle::NAME;
 
@@ -20,6 +22,11 @@ static INITIALIZERS: Heuristic = Heuristic {
     name: "initializers",
     effect: Effect::raises(1),
     sentence: "the initializers of the classes need each other, and threads can begin with either",
+};
+static BY_WAY_OF_OBJECTS: Heuristic = Heuristic {
+    name: "by-way-of-objects",
+    effect: Effect::lowers(2),
+    sentence: "an initializer needs the other class only by calls that lead to several methods, perhaps never to this one",
 };
 
 /// The cycles of initializers that two threads can come to from different ends.
@@ -76,7 +83,20 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
         let [one, other] = [early, late].map(|id| describe.lock_event(id).thread);
         one != other && execution.lock_order(None, early, late) == Some(Order::Start)
     };
-    let is_first = |late: LockEventId| !uses.iter().any(|&(early, _)| is_early(early, late));
+    let is_passed = |early: LockEventId, late: LockEventId| {
+        let [early, late] = [early, late].map(|id| describe.lock_event(id));
+        let body = code::body(describe.program, &execution.heap, late.instance);
+        early.context == late.context
+            && body.is_some_and(|it| code::is_always_before(it, early.statement, late.statement))
+    };
+    let is_inside = |id: LockEventId| {
+        let mut methods = execution.lock_stack(id).into_iter().map(|(method, _)| method);
+        methods.any(|method| cycle.contains(&describe.program.methods()[method].class))
+    };
+    let is_first = |late: LockEventId| {
+        let mut others = uses.iter().map(|&(early, _)| early);
+        !is_inside(late) && !others.any(|early| is_early(early, late) || is_passed(early, late))
+    };
     let first: Vec<(LockEventId, ClassId)> =
         uses.iter().copied().filter(|&(id, _)| is_first(id)).collect();
     let (one, other) = first.iter().find_map(|&(one, class)| {
@@ -104,6 +124,10 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
     let rule = Rule::LockOrderCycle;
     let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);
     finding.reasons.push(INITIALIZERS.holds());
+    let certain = execution.certain_initializers();
+    if !reached(certain, one.1).contains(&other.1) || !reached(certain, other.1).contains(&one.1) {
+        finding.reasons.push(BY_WAY_OF_OBJECTS.holds());
+    }
     finding.hint = Some(HINT.to_owned());
     Some(finding)
 }

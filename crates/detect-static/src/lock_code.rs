@@ -4,7 +4,7 @@
 use smallvec::SmallVec;
 use unsnarl_classfile::{Opcode, flags};
 use unsnarl_models::Effect;
-use unsnarl_program::body::{Body, Operation, StatementId, Value};
+use unsnarl_program::body::{Body, InvokeKind, Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, ObjectId};
 use unsnarl_symbolic::{LockEvent, LockEventId};
 
@@ -74,9 +74,8 @@ pub(crate) fn pairing(describe: &Describe<'_, '_>, event: LockEventId, held: Obj
         .filter(|&other| first_load(body, other) != first_load(body, acquired))
         .filter(|&other| heap.points_to(instance, other).contains(&held))
         .peekable();
-    let is_passed = |operation: &Operation| !matches!(operation, Operation::New(_));
     let is_behind = |one: Value, other: Value| {
-        let behind = followed(body, SmallVec::from_slice(&[one]), is_passed);
+        let behind = followed(body, SmallVec::from_slice(&[one]), |_| true);
         origins(body, other).iter().any(|value| behind.contains(value))
     };
     let is_chosen = |one: Value| matches!(body.definition(one).operation, Operation::Phi(_));
@@ -124,8 +123,7 @@ fn compares(body: &Body, acquired: Value, held: Value) -> bool {
             Operation::Branch { opcode, left, right, .. } if is_less_or_more(opcode) => {
                 let mut from: Values = SmallVec::from_slice(&[left]);
                 from.extend(right);
-                let known =
-                    followed(body, from, |operation| !matches!(operation, Operation::New(_)));
+                let known = followed(body, from, |_| true);
                 both.iter().all(|value| known.contains(value))
             }
             _ => false,
@@ -148,7 +146,7 @@ fn origins(body: &Body, value: Value) -> Values {
 }
 
 /// The first load of the same field of the same object, for a load: it is taken to be the same value.
-fn first_load(body: &Body, value: Value) -> Value {
+pub(crate) fn first_load(body: &Body, value: Value) -> Value {
     let operation = &body.definition(value).operation;
     if !matches!(operation, Operation::GetField { .. }) {
         return value;
@@ -157,7 +155,8 @@ fn first_load(body: &Body, value: Value) -> Value {
     same.find_map(|statement| statement.result).unwrap_or(value)
 }
 
-/// These values and those that they are computed from, through operations that are passed.
+/// These values and those that they are computed from, through operations that are passed. What is new is computed from
+/// what its constructor is given.
 fn followed(body: &Body, values: Values, is_passed: impl Fn(&Operation) -> bool) -> Values {
     let mut known: Values = values.into_iter().map(|value| first_load(body, value)).collect();
     let mut next = 0;
@@ -165,7 +164,9 @@ fn followed(body: &Body, values: Values, is_passed: impl Fn(&Operation) -> bool)
         next += 1;
         let operation = &body.definition(value).operation;
         if is_passed(operation) {
-            for operand in operation.operands().into_iter().map(|value| first_load(body, value)) {
+            let given = constructor_arguments(body, value);
+            let operands = operation.operands().into_iter().chain(given);
+            for operand in operands.map(|value| first_load(body, value)) {
                 if known.len() < MOST_STEPS && !known.contains(&operand) {
                     known.push(operand);
                 }
@@ -173,4 +174,16 @@ fn followed(body: &Body, values: Values, is_passed: impl Fn(&Operation) -> bool)
         }
     }
     known
+}
+
+fn constructor_arguments(body: &Body, value: Value) -> Values {
+    if !matches!(body.definition(value).operation, Operation::New(_)) {
+        return Values::new();
+    }
+    let calls = body.statements.values().filter_map(|statement| match &statement.operation {
+        Operation::Invoke { kind: InvokeKind::Special, arguments, .. } => Some(arguments),
+        _ => None,
+    });
+    let own = calls.filter(|arguments| arguments.first() == Some(&value));
+    own.flat_map(|arguments| arguments[1..].iter().copied()).collect()
 }

@@ -17,7 +17,7 @@ use unsnarl_symbolic::Guard;
 
 use crate::describe::Describe;
 use crate::lock_code::{Pairing, pairing};
-use crate::lock_graph::{Cycles, Step, cycles};
+use crate::lock_cycles::{Cycles, Step, cycles};
 use crate::{Input, Output, initializer_cycle, reasons};
 
 /// The name in findings.
@@ -67,7 +67,7 @@ static CLIENTS: Heuristic = Heuristic {
 /// Finds cycles.
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let describe = input.describe;
-    let Cycles { cycles, is_cut_short } = cycles(describe);
+    let Cycles { cycles, is_cut_short } = cycles(input);
     output.stats.push(("lock_events", describe.execution.lock_events.len() as u64));
     output.stats.push(("lock_cycles", cycles.len() as u64));
     output.findings.extend(cycles.iter().map(|cycle| finding(describe, cycle)));

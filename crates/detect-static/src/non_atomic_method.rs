@@ -27,6 +27,7 @@
 
 mod chain;
 mod depends;
+mod judge;
 mod meetings;
 mod tell;
 mod views;
@@ -35,6 +36,7 @@ use unsnarl_findings::{Evidence, Finding, Rule, Severity, Subject};
 
 use crate::{Input, Output};
 use chain::Search;
+pub(crate) use depends::Code;
 use tell::Told;
 use views::Views;
 

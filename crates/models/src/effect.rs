@@ -209,6 +209,8 @@ pub enum Effect {
         channel: Place,
         /// Only receivers from this container match.
         within: Option<Place>,
+        /// Waits until there is room, if it is limited. `Never` unless said otherwise.
+        blocking: Blocking,
         /// Only with this outcome.
         when: Option<Outcome>,
     },
@@ -247,6 +249,8 @@ pub enum Effect {
     },
     /// What is started in this group runs one after another, in the order of the starts.
     Serial(Place),
+    /// The place has room, or threads, for a limited number.
+    Limited(Place),
     /// Calls back at once, in the calling thread, zero or more times.
     Call(Call),
     /// Calls back later, in a thread that is not known.
@@ -523,10 +527,11 @@ impl fmt::Display for Effect {
             Effect::Notify { on, all } => {
                 write!(f, "notify {on}{}", if *all { " all" } else { "" })
             }
-            Effect::Send { channel, within, when } => write!(
+            Effect::Send { channel, within, blocking, when } => write!(
                 f,
-                "send {channel}{}{}",
+                "send {channel}{}{}{}",
                 Phrase("in", within.as_ref()),
+                blocking_word(*blocking, Blocking::Never),
                 Phrase("when", when.as_ref())
             ),
             Effect::Receive { channel, within, blocking, once, when } => write!(
@@ -552,6 +557,7 @@ impl fmt::Display for Effect {
                 write!(f, "join {group}{blocking}{}", Phrase("when", when.as_ref()))
             }
             Effect::Serial(group) => write!(f, "serial {group}"),
+            Effect::Limited(place) => write!(f, "limited {place}"),
             Effect::Call(call) => write!(f, "call {call}"),
             Effect::Later(call) => write!(f, "later {call}"),
             Effect::Flow { from, to } => write!(f, "flow {from} -> {to}"),

@@ -125,7 +125,7 @@ impl<'a> Parser<'a> {
 
     fn effect(&mut self) -> Result<Effect, SentenceError> {
         const VERBS: &str = "a verb (acquire, release, wait, notify, send, receive, start, join, \
-                             serial, call, later, flow, return, copy, read, write, reflect)";
+                             serial, limited, call, later, flow, return, copy, read, write, reflect)";
         let Token::Word(verb) = self.peek() else {
             return Err(self.expected(VERBS));
         };
@@ -151,6 +151,7 @@ impl<'a> Parser<'a> {
             "send" => Effect::Send {
                 channel: self.place()?,
                 within: self.phrase("in")?,
+                blocking: self.blocking(Blocking::Never),
                 when: self.when()?,
             },
             "receive" => Effect::Receive {
@@ -167,6 +168,7 @@ impl<'a> Parser<'a> {
                 when: self.when()?,
             },
             "serial" => Effect::Serial(self.place()?),
+            "limited" => Effect::Limited(self.place()?),
             "call" => Effect::Call(self.call()?),
             "later" => Effect::Later(self.call()?),
             "flow" => Effect::Flow { from: self.place()?, to: self.target()? },

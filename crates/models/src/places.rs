@@ -57,9 +57,10 @@ impl Effect {
                 places.extend(groups.iter().chain(after));
                 places
             }
-            Effect::Join { group: place, .. } | Effect::Serial(place) | Effect::Return(place) => {
-                vec![place]
-            }
+            Effect::Join { group: place, .. }
+            | Effect::Serial(place)
+            | Effect::Limited(place)
+            | Effect::Return(place) => vec![place],
             Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
                 let range = range.iter().flat_map(|range| [&range.from, &range.count]);
                 std::iter::once(place).chain(range).collect()

@@ -222,11 +222,9 @@ fn synchronization() -> impl Strategy<Value = Effect> {
             timed
         }),
         (place(), any::<bool>()).prop_map(|(on, all)| Effect::Notify { on, all }),
-        (place(), some_place(), when()).prop_map(|(channel, within, when)| Effect::Send {
-            channel,
-            within,
-            when
-        }),
+        (place(), some_place(), blocking(), when()).prop_map(
+            |(channel, within, blocking, when)| Effect::Send { channel, within, blocking, when }
+        ),
         (place(), some_place(), blocking(), any::<bool>(), when()).prop_map(
             |(channel, within, blocking, once, when)| {
                 Effect::Receive { channel, within, blocking, once, when }
@@ -244,6 +242,7 @@ fn synchronization() -> impl Strategy<Value = Effect> {
             when
         }),
         place().prop_map(Effect::Serial),
+        place().prop_map(Effect::Limited),
     ]
 }
 

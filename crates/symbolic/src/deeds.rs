@@ -79,6 +79,19 @@ impl Execution<'_> {
         &self.deeds.of_context[context]
     }
 
+    /// For each context, the calls by which others come to it.
+    pub fn context_callers(&self) -> SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> {
+        let mut callers: SecondaryMap<ContextId, Vec<_>> = SecondaryMap::new();
+        for caller in self.contexts.keys() {
+            for deed in self.deeds(caller) {
+                if let DeedKind::Call(callee) = deed.kind {
+                    callers[callee].push((caller, deed.statement));
+                }
+            }
+        }
+        callers
+    }
+
     /// The lock scopes around a deed.
     pub fn scopes(&self, scopes: ScopesId) -> &[Scope] {
         &self.deeds.scopes[scopes]

@@ -371,9 +371,9 @@ impl<'m> Executor<'_, 'm> {
         state: &State,
     ) -> Joined {
         let own = self.heap.instances[frame.instance].origin;
-        let starters = self.threads.starters(self.heap, thread);
+        let starters = self.threads.starters(thread);
         let has_ended = |&starter: &OriginId| {
-            let only_own = || self.threads.starters(self.heap, starter) == [own];
+            let only_own = || self.threads.starters(starter) == [own];
             let mut joined = state.joined.iter();
             starter == own
                 || starter != thread

@@ -16,6 +16,8 @@ use crate::method::{MethodFacts, Methods};
 pub(crate) struct Initializers {
     /// For each class of a cycle, those of the same cycle that its initialization needs.
     pub(crate) needs: BTreeMap<ClassId, BTreeSet<ClassId>>,
+    /// The same without what is needed only by way of calls that may lead to several methods.
+    pub(crate) certain: BTreeMap<ClassId, BTreeSet<ClassId>>,
     /// The class of a cycle that a statement outside of initializers initializes, if it is the first to use it.
     pub(crate) used: FxHashMap<(InstanceId, StatementId), ClassId>,
 }
@@ -24,10 +26,12 @@ impl Initializers {
     pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
         let uses = Uses { program, heap, methods };
         let mut needs: BTreeMap<ClassId, BTreeSet<ClassId>> = BTreeMap::new();
+        let mut certain: BTreeMap<ClassId, BTreeSet<ClassId>> = BTreeMap::new();
         for (id, instance) in heap.instances.iter() {
             let method = &program.methods()[instance.method];
             if method.name == program.names.known.class_init {
-                needs.entry(method.class).or_default().extend(uses.reached(id));
+                needs.entry(method.class).or_default().extend(uses.reached(id, false));
+                certain.entry(method.class).or_default().extend(uses.reached(id, true));
             }
         }
         let used: BTreeSet<ClassId> = needs.values().flatten().copied().collect();
@@ -36,13 +40,14 @@ impl Initializers {
             while let Some(class) = next {
                 next = program.classes()[class].superclass;
                 needs.entry(class).or_default().extend(next);
+                certain.entry(class).or_default().extend(next);
             }
         }
         for (class, needed) in &mut needs {
             needed.remove(class);
         }
         keep_cycles(&mut needs);
-        let mut found = Self { needs, used: FxHashMap::default() };
+        let mut found = Self { needs, certain, used: FxHashMap::default() };
         if !found.needs.is_empty() {
             found.find_used(&uses);
         }
@@ -85,8 +90,8 @@ struct Uses<'u, 'm> {
 }
 
 impl Uses<'_, '_> {
-    /// The classes that are used by a method and by all that it calls.
-    fn reached(&self, root: InstanceId) -> BTreeSet<ClassId> {
+    /// The classes that are used by a method and by all that it calls, or that it certainly calls if it comes there.
+    fn reached(&self, root: InstanceId, is_certain: bool) -> BTreeSet<ClassId> {
         let mut seen: FxHashSet<InstanceId> = FxHashSet::default();
         let mut open = vec![root];
         let mut found = BTreeSet::new();
@@ -96,10 +101,17 @@ impl Uses<'_, '_> {
                 let calls = self.heap.calls_of(id).iter();
                 let calls = calls.filter(|call| call.kind.is_within_thread());
                 let calls = calls.filter(|call| call.kind != EdgeKind::ClassInit);
+                let calls = calls.filter(|call| !is_certain || self.is_only(id, call.statement));
                 open.extend(calls.map(|call| call.callee));
             }
         }
         found
+    }
+
+    /// Whether a call leads to one method.
+    fn is_only(&self, id: InstanceId, statement: StatementId) -> bool {
+        let calls = self.heap.calls_at(id, statement).iter();
+        calls.filter(|call| call.kind != EdgeKind::ClassInit).count() == 1
     }
 
     /// The classes that the statements of a method use.

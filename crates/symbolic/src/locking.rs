@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use unsnarl_entity::entity_id;
+use smallvec::{SmallVec, smallvec};
+use unsnarl_entity::{EntitySet, entity_id};
 use unsnarl_models::{Blocking, Effect, LockMode, Place};
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{InstanceId, ModelCall, ObjectId, OriginId};
@@ -62,10 +63,14 @@ pub enum Action {
     },
     /// Notifies who waits.
     Notify,
-    /// Waits for a signal as long as it takes: for a latch, a future, a queue.
+    /// Waits for a signal as long as it takes: for a latch, a future, something in a queue.
     Receive,
     /// Sends a signal.
     Send,
+    /// Waits for room in a queue as long as it takes.
+    Put,
+    /// Makes room in a queue.
+    Take,
     /// Waits for threads or tasks to end as long as it takes.
     Join,
     /// Initializes a class whose initializer needs itself in the end, if it is the first to use it.
@@ -133,9 +138,14 @@ impl Execution<'_> {
         &self.initializers.needs
     }
 
+    /// For each class, those that its initializer needs whatever the objects are that its calls lead to.
+    pub fn certain_initializers(&self) -> &BTreeMap<ClassId, BTreeSet<ClassId>> {
+        &self.initializers.certain
+    }
+
     /// The threads that start a thread; sorted.
-    pub fn starters(&self, thread: OriginId) -> Vec<OriginId> {
-        self.threads.starters(&self.heap, thread)
+    pub fn starters(&self, thread: OriginId) -> &[OriginId] {
+        self.threads.starters(thread)
     }
 
     /// Whether the thread of a lock event certainly has not yet sent a signal by any of these objects.
@@ -150,9 +160,23 @@ impl Execution<'_> {
 
     /// An object that runs the tasks of both threads one after the other.
     pub fn common_queue(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
+        self.common_group(&self.threads.serial, one, other)
+    }
+
+    /// An object that runs the tasks of both threads with a limited number of threads.
+    pub fn common_pool(&self, one: OriginId, other: OriginId) -> Option<ObjectId> {
+        self.common_group(&self.threads.limited, one, other)
+    }
+
+    fn common_group(
+        &self,
+        of: &EntitySet<ObjectId>,
+        one: OriginId,
+        other: OriginId,
+    ) -> Option<ObjectId> {
         let groups = |thread: OriginId| self.threads.groups[thread].iter();
         groups(one).find_map(|group| match group[..] {
-            [queue] if self.threads.serial.contains(queue) && self.is_unique(queue) => {
+            [queue] if of.contains(queue) && self.is_unique(queue) => {
                 groups(other).any(|other| **other == [queue]).then_some(queue)
             }
             _ => None,
@@ -198,21 +222,34 @@ impl<'m> Executor<'_, 'm> {
         let heap = self.heap;
         for &call in heap.models_at(frame.instance, id) {
             for effect in &call.model.effects {
-                let Some((action, place)) = blocking(effect) else { continue };
-                let (path, objects) = self.lock(frame, id, call, place);
-                let given_up = match effect {
-                    Effect::Wait { lock, .. } => {
-                        self.given_up(frame, id, call, lock.as_ref().unwrap_or(place), state)
+                for (action, place) in blocking(effect) {
+                    let (path, objects) = self.lock(frame, id, call, place);
+                    let objects = Arc::clone(&self.sets[objects]);
+                    if is_in_container(effect) && !self.is_waited_at(action, &objects) {
+                        continue;
                     }
-                    _ => GivenUp::default(),
-                };
-                let objects = Arc::clone(&self.sets[objects]);
-                let paths = path.map(|path| (path.clone(), path));
-                let what = What { action, objects, paths };
-                let event = self.locking(frame, id, what, state, given_up);
-                found.extend(event.filter(|event| !found.contains(event)));
+                    let given_up = match effect {
+                        Effect::Wait { lock, .. } => {
+                            self.given_up(frame, id, call, lock.as_ref().unwrap_or(place), state)
+                        }
+                        _ => GivenUp::default(),
+                    };
+                    let paths = path.map(|path| (path.clone(), path));
+                    let what = What { action, objects, paths };
+                    let event = self.locking(frame, id, what, state, given_up);
+                    found.extend(event.filter(|event| !found.contains(event)));
+                }
             }
         }
+    }
+
+    /// Whether somebody waits for what is done with one of these containers, or can wait there.
+    fn is_waited_at(&self, action: Action, containers: &[ObjectId]) -> bool {
+        let waited = match action {
+            Action::Put | Action::Take => &self.threads.limited,
+            _ => &self.threads.awaited,
+        };
+        containers.iter().any(|&container| waited.contains(container))
     }
 
     /// Which of the held locks a wait gives up: the one with the same path, or else those that may be it.
@@ -292,18 +329,32 @@ struct GivenUp {
 }
 
 /// What an effect makes a thread wait for, or does for those who wait; with the place of the object.
-fn blocking(effect: &Effect) -> Option<(Action, &Place)> {
+fn blocking(effect: &Effect) -> SmallVec<[(Action, &Place); 2]> {
     match effect {
         Effect::Acquire { lock, mode, blocking: Blocking::Forever, .. } => {
-            Some((Action::Acquire(*mode), lock))
+            smallvec![(Action::Acquire(*mode), lock)]
         }
-        Effect::Wait { on, timed, .. } => Some((Action::Wait { is_timed: *timed }, on)),
-        Effect::Notify { on, .. } => Some((Action::Notify, on)),
-        Effect::Receive { channel, blocking: Blocking::Forever, within: None, .. } => {
-            Some((Action::Receive, channel))
+        Effect::Wait { on, timed, .. } => smallvec![(Action::Wait { is_timed: *timed }, on)],
+        Effect::Notify { on, .. } => smallvec![(Action::Notify, on)],
+        Effect::Receive { channel, within: None, blocking: Blocking::Forever, .. } => {
+            smallvec![(Action::Receive, channel)]
         }
-        Effect::Send { channel, within: None, .. } => Some((Action::Send, channel)),
-        Effect::Join { group, blocking: Blocking::Forever, .. } => Some((Action::Join, group)),
-        _ => None,
+        Effect::Receive { within: Some(container), blocking: Blocking::Forever, .. } => {
+            smallvec![(Action::Receive, container), (Action::Take, container)]
+        }
+        Effect::Receive { within: Some(container), .. } => smallvec![(Action::Take, container)],
+        Effect::Send { channel, within: None, .. } => smallvec![(Action::Send, channel)],
+        Effect::Send { within: Some(container), blocking: Blocking::Forever, .. } => {
+            smallvec![(Action::Put, container), (Action::Send, container)]
+        }
+        Effect::Send { within: Some(container), .. } => smallvec![(Action::Send, container)],
+        Effect::Join { group, blocking: Blocking::Forever, .. } => {
+            smallvec![(Action::Join, group)]
+        }
+        _ => SmallVec::new(),
     }
+}
+
+fn is_in_container(effect: &Effect) -> bool {
+    matches!(effect, Effect::Send { within: Some(_), .. } | Effect::Receive { within: Some(_), .. })
 }

@@ -106,7 +106,7 @@ impl Execution<'_> {
     /// `seen` are threads that need not be looked at again: whoever starts another of its own kind was
     /// started itself before.
     fn is_not_begun(&self, moment: Moment<'_>, thread: OriginId, seen: &mut Vec<OriginId>) -> bool {
-        let starters = self.threads.starters(&self.heap, thread);
+        let starters = self.threads.starters(thread);
         seen.push(thread);
         !starters.is_empty()
             && starters.iter().all(|&starter| {
@@ -146,8 +146,8 @@ impl Execution<'_> {
     /// Whether all instances of one thread have ended when another is started, and none is started
     /// after that.
     fn ended_before_start(&self, early: OriginId, late: OriginId, depth: u8) -> Option<bool> {
-        let starters = self.threads.starters(&self.heap, late);
-        let &[starter] = &starters[..] else { return None };
+        let starters = self.threads.starters(late);
+        let &[starter] = starters else { return None };
         if !self.is_unique_thread(starter) || depth > 8 {
             return None;
         }
@@ -170,12 +170,12 @@ impl Execution<'_> {
         thread: OriginId,
         depth: u8,
     ) -> Option<bool> {
-        let starters = self.threads.starters(&self.heap, thread);
+        let starters = self.threads.starters(thread);
         if starters.is_empty() {
             return None;
         }
         let mut is_assumed = false;
-        for starter in starters {
+        for &starter in starters {
             if starter == own {
                 let joined = joined.iter().find(|joined| joined.thread == thread)?;
                 is_assumed |= joined.is_assumed;

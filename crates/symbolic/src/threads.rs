@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
-use unsnarl_models::{Effect, Place, StartKind};
+use unsnarl_models::{Blocking, Effect, Place, StartKind};
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{
     EdgeKind, Heap, HeapObject, InstanceId, ModelCall, Object, ObjectId, OriginId, OriginKind,
@@ -33,6 +33,8 @@ pub(crate) struct Threads {
     pub(crate) started_at: FxHashMap<(InstanceId, StatementId), Vec<OriginId>>,
     /// The statements that start a thread.
     pub(crate) starts: SecondaryMap<OriginId, Vec<(InstanceId, StatementId)>>,
+    /// The threads that start a thread; sorted.
+    starters: SecondaryMap<OriginId, Vec<OriginId>>,
     /// For each group that a thread is started in, the objects that it may be.
     pub(crate) groups: SecondaryMap<OriginId, Vec<Vec<ObjectId>>>,
     /// For each group that must end before a thread begins, the objects that it may be.
@@ -45,6 +47,10 @@ pub(crate) struct Threads {
     pub(crate) contended: EntitySet<ObjectId>,
     /// Objects that run what is started in them one after another.
     pub(crate) serial: EntitySet<ObjectId>,
+    /// Objects with a limited number of threads, or limited room.
+    pub(crate) limited: EntitySet<ObjectId>,
+    /// Containers from which something is taken by who waits for it.
+    pub(crate) awaited: EntitySet<ObjectId>,
     /// Threads that are the only one of the object that they run on, whoever starts them.
     pub(crate) only_of_receiver: EntitySet<OriginId>,
 }
@@ -66,6 +72,12 @@ impl Threads {
                 }
             }
         }
+        for thread in heap.origins.keys() {
+            let starts = threads.starts[thread].iter();
+            let starters =
+                starts.flat_map(|&(instance, _)| heap.threads_of(instance).iter().copied());
+            threads.starters[thread] = sorted(starters);
+        }
         threads.repeated = repeated(heap, methods);
         threads.find_unique(heap, methods);
         let repeated_by_thread =
@@ -73,7 +85,7 @@ impl Threads {
         let repeated_by_thread: Vec<InstanceId> = repeated_by_thread.collect();
         threads.repeated.extend(repeated_by_thread);
         threads.find_unique_objects(heap, methods);
-        threads.find_serial_and_joins(program, heap);
+        threads.find_groups(program, heap);
         threads.find_contended(program, heap, methods, class_locks);
         threads.find_only_of_receiver(program, heap, methods);
         threads
@@ -174,9 +186,8 @@ impl Threads {
     }
 
     /// The threads that start a thread; sorted.
-    pub(crate) fn starters(&self, heap: &Heap<'_>, thread: OriginId) -> Vec<OriginId> {
-        let starts = self.starts[thread].iter();
-        sorted(starts.flat_map(|&(instance, _)| heap.threads_of(instance).iter().copied()))
+    pub(crate) fn starters(&self, thread: OriginId) -> &[OriginId] {
+        &self.starters[thread]
     }
 
     fn find_unique(&mut self, heap: &Heap<'_>, methods: &Methods) {
@@ -321,21 +332,34 @@ impl Threads {
         }
     }
 
-    fn find_serial_and_joins(&mut self, program: &Program<'_>, heap: &Heap<'_>) {
+    /// Finds out about executors and containers, and where their tasks are waited for.
+    fn find_groups(&mut self, program: &Program<'_>, heap: &Heap<'_>) {
         for (id, instance) in heap.instances.iter() {
             let Some(body) = program.lowered_body(instance.method) else { continue };
             for statement in body.statements.keys() {
                 for &call in heap.models_at(id, statement) {
                     for effect in &call.model.effects {
-                        let (Effect::Serial(place) | Effect::Join { group: place, .. }) = effect
-                        else {
-                            continue;
+                        let objects = |place| heap.resolve(program, id, statement, call, place);
+                        let objects = match effect {
+                            Effect::Serial(group) => {
+                                self.serial.extend(objects(group));
+                                continue;
+                            }
+                            Effect::Limited(place) => {
+                                self.limited.extend(objects(place));
+                                continue;
+                            }
+                            Effect::Receive {
+                                within: Some(container),
+                                blocking: Blocking::Forever,
+                                ..
+                            } => {
+                                self.awaited.extend(objects(container));
+                                continue;
+                            }
+                            Effect::Join { group, .. } => objects(group),
+                            _ => continue,
                         };
-                        let objects = heap.resolve(program, id, statement, call, place);
-                        if matches!(effect, Effect::Serial(_)) {
-                            self.serial.extend(objects);
-                            continue;
-                        }
                         for thread in self.in_groups(&objects) {
                             let site = (instance.method, statement);
                             let sites = &mut self.join_sites[thread];

@@ -52,6 +52,7 @@ public final class UnsnarlHooks {
     private static final int METHOD_EXITS = 61;
     private static final int ALLOCATED = 62;
     private static final int STORED = 63;
+    static final int OWNED = 64;
 
     private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -312,6 +313,9 @@ public final class UnsnarlHooks {
     @Hidden
     public static void allocated(Object object, Object by, int site) {
         UnsnarlThread thread = current();
+        if (UnsnarlOwners.makes(thread, object)) {
+            return;
+        }
         long id = identify(thread, object);
         pair(thread, ALLOCATED, site, id, by == null ? 0 : identify(thread, by));
         UnsnarlOwners.made(thread, id);
@@ -514,6 +518,9 @@ public final class UnsnarlHooks {
             return;
         }
         long offset = UnsnarlSites.offset(cell);
+        if (offset != 0 && UnsnarlOwners.owns(thread, UNSAFE.getLong(object, offset))) {
+            return;
+        }
         long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
         int owner = UnsnarlOwners.of(id);
         if (owner == (int) thread.id) {
@@ -595,7 +602,9 @@ public final class UnsnarlHooks {
     static long known(Object object) {
         long offset = UnsnarlSites.offset(object.getClass());
         if (offset != 0) {
-            return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
+            long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
+            UnsnarlOwners.tell(current(), object, id);
+            return id;
         }
         UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
         return entry == null ? 0 : entry.id;
@@ -611,6 +620,8 @@ public final class UnsnarlHooks {
                 return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
             }
             tellClass(thread, id, object);
+        } else {
+            UnsnarlOwners.tell(thread, object, id);
         }
         return id;
     }

@@ -11,11 +11,15 @@ import jdk.internal.vm.annotation.Hidden;
  *
  * <p>A table outside of the heap has four bytes for every id. What changes the owner is recorded first and takes a number
  * behind that, so that whoever reads the events sees the owners that there were here. Objects whose ids are too great for
- * the table count as shared.
+ * the table count as shared. Of an object that keeps its own id nothing is recorded while only its maker uses it, not even
+ * that it is there: whoever comes next tells who has made it.
  */
 final class UnsnarlOwners {
     static final int NOBODY = 0;
     static final int SHARED = -1;
+
+    /** Besides the owner: nobody has told of the object. */
+    private static final int UNTOLD = 1 << 30;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final long IDS = 1L << 30;
@@ -35,10 +39,52 @@ final class UnsnarlOwners {
     @ForceInline
     @Hidden
     static boolean owns(UnsnarlThread thread, long kept) {
-        return TABLE != 0 && of(kept & UnsnarlIdentity.MASK) == (int) thread.id;
+        return TABLE != 0 && (of(kept & UnsnarlIdentity.MASK) & ~UNTOLD) == (int) thread.id;
     }
 
-    /** A thread has made an object, which nobody else can have accessed. */
+    /** A thread makes an object; whether there is no need to tell that yet. */
+    @Hidden
+    static boolean makes(UnsnarlThread thread, Object object) {
+        if (TABLE == 0) {
+            return false;
+        }
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset == 0) {
+            return false;
+        }
+        long known = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
+        if (known != 0) {
+            return of(known) != NOBODY;
+        }
+        long id = thread.newId();
+        if (id >= IDS) {
+            return false;
+        }
+        UNSAFE.putInt(TABLE + (id << 2), (int) thread.id | UNTOLD);
+        return UNSAFE.compareAndSetLong(object, offset, 0, UnsnarlIdentity.MARK | id);
+    }
+
+    /** Tells of an object with an id, if nobody has. */
+    @ForceInline
+    @Hidden
+    static void tell(UnsnarlThread thread, Object object, long id) {
+        if (TABLE != 0 && id != 0) {
+            int owner = of(id);
+            if (owner != SHARED && (owner & UNTOLD) != 0) {
+                tell(thread, object, id, owner);
+            }
+        }
+    }
+
+    @Hidden
+    private static void tell(UnsnarlThread thread, Object object, long id, int owner) {
+        UnsnarlHooks.tellClass(thread, id, object);
+        UnsnarlHooks.pair(thread, UnsnarlHooks.OWNED, 0, id, owner & ~UNTOLD);
+        UnsnarlHooks.numbered(thread, UnsnarlHooks.GOES_ON, 0);
+        UNSAFE.compareAndSetInt(null, TABLE + (id << 2), owner, owner & ~UNTOLD);
+    }
+
+    /** A thread has made an object that was told, and that nobody else can have accessed. */
     @Hidden
     static void made(UnsnarlThread thread, long id) {
         if (of(id) == NOBODY) {

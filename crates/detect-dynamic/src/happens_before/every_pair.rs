@@ -3,16 +3,18 @@
 use unsnarl_entity::SecondaryMap;
 use unsnarl_trace::{Event, Operation, Tables, VariableId};
 
-use super::{checked, tell};
+use super::{Past, checked, tell};
 use crate::clocks::{Clocks, ThreadClock};
 use crate::detector::{Checked, Detector, RacingEvent};
 use crate::lasts::Last;
 use crate::races::{Kind, Races, Surroundings};
+use crate::steps::Steps;
 
 #[derive(Default)]
 pub(super) struct EveryPair {
     clocks: Clocks,
     surroundings: Surroundings,
+    steps: Steps,
     variables: SecondaryMap<VariableId, Places>,
     racy_variables: u64,
     races: Races,
@@ -31,6 +33,7 @@ impl Detector for EveryPair {
             if let Operation::Forget(variable) = event.operation {
                 self.variables[variable] = Places::default();
             }
+            self.steps.on(event, &self.clocks, &self.surroundings.locksets);
             self.clocks.on(event);
             self.surroundings.on(event);
             return;
@@ -52,7 +55,8 @@ impl Detector for EveryPair {
         }
         if !unordered.is_empty() {
             self.racy_variables += u64::from(!std::mem::replace(is_racy, true));
-            tell(&mut self.races, variable.into(), &unordered, seen, &self.clocks, tables);
+            let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
+            tell(&mut self.races, variable.into(), &unordered, seen, &past, tables);
         }
     }
 

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent};
 use unsnarl_entity::EntityId;
 use unsnarl_trace::{
-    ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread, ThreadId,
-    Variable, VariableId,
+    Channel, ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread,
+    ThreadId, Variable, VariableId,
 };
 
 /// A detector by its name.
@@ -49,6 +49,7 @@ pub(crate) fn tables() -> Tables {
         let name = tables.names.intern(format!("V{index}").as_bytes());
         tables.variables.push(Variable::Named(name));
         tables.locks.push(Lock::Named(name));
+        tables.channels.push(Channel::Named(name));
     }
     tables
 }

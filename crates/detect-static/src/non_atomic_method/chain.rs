@@ -6,25 +6,20 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntitySet, SecondaryMap};
-use unsnarl_models::Effect;
 use unsnarl_program::MethodId;
-use unsnarl_program::body::{StatementId, Value};
+use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
-use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, EventId, Execution};
+use unsnarl_symbolic::{AccessKind, ContextId, DeedKind, EventId};
 
 use super::depends::Code;
-use super::meetings::{Meeting, Meetings};
-use super::views::{AccessId, PartId, Step, VariableId, ViewId, Views};
+use super::judge::Judge;
+use super::meetings::Meetings;
+use super::views::{PartId, Step, VariableId, ViewId, Views};
 use crate::code;
 use crate::describe::Describe;
-
-/// How many comparisons are made for one context. In a large program most of them compare what is taken together anyway.
-const MOST_COMPARISONS: usize = 5_000;
 
 /// Two steps of a method between which another thread can come.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +53,7 @@ pub(super) struct Broken {
 pub(super) struct Search<'s, 'm> {
     pub(super) describe: &'s Describe<'s, 'm>,
     pub(super) views: &'s Views,
-    meetings: Meetings<'s, 'm>,
+    pub(super) meetings: Meetings<'s, 'm>,
     /// How many contexts were not judged to the end.
     cut: Cell<usize>,
 }
@@ -139,7 +134,7 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// Those that convince more come first.
-    fn rank<'i>(&self, incident: &'i Incident) -> impl Ord + use<'i> {
+    pub(super) fn rank<'i>(&self, incident: &'i Incident) -> impl Ord + use<'i> {
         let kind = |event: EventId| self.describe.event(event).kind;
         (
             incident.is_tested,
@@ -165,360 +160,12 @@ impl<'s, 'm> Search<'s, 'm> {
         let Some(body) = code::body(self.describe.program, &execution.heap, instance) else {
             return Vec::new();
         };
-        let mut judge = Judge {
-            search: self,
-            code: Code { names: &self.describe.program.names, body },
-            context,
-            steps,
-            explained,
-            pairs: FxHashMap::default(),
-            found: BTreeMap::new(),
-            left: MOST_COMPARISONS,
-        };
-        let mut by_part: BTreeMap<PartId, Vec<(usize, Vec<ViewId>)>> = BTreeMap::new();
-        for (number, step) in steps.iter().enumerate() {
-            for view in step.views.iter() {
-                for &part in self.views.lock_views[view].parts.keys() {
-                    let of_part = by_part.entry(part).or_default();
-                    match of_part.last_mut() {
-                        Some((last, views)) if *last == number => views.push(view),
-                        _ => of_part.push((number, vec![view])),
-                    }
-                }
-            }
-        }
-        for (part, steps) in by_part.iter().filter(|(_, steps)| steps.len() > 1) {
-            for &between in self.meetings.updating(*part) {
-                judge.part(*part, steps, between);
-            }
-        }
-        if judge.left == 0 {
+        let code = Code::new(&self.describe.program.names, body);
+        let mut judge = Judge::new(self, code, context, steps, explained);
+        judge.all();
+        if judge.is_cut_short() {
             self.cut.set(self.cut.get() + 1);
         }
-        judge.found.into_iter().map(|((part, _), incident)| (part, incident)).collect()
+        judge.found()
     }
-}
-
-/// What a lock scope of a step has to do with one of another thread.
-type Touch = (ViewId, VariableId, Rc<[Meeting]>);
-
-/// The steps of one context while they are judged.
-struct Judge<'j, 's, 'm> {
-    search: &'j Search<'s, 'm>,
-    code: Code<'j>,
-    context: ContextId,
-    steps: &'j [Step],
-    /// Variables that break the chain in a method that is called.
-    explained: &'j EntitySet<VariableId>,
-    /// What is known of two steps; nothing if the second cannot come after the first.
-    pairs: FxHashMap<(usize, usize), Option<Rc<Pair>>>,
-    found: BTreeMap<(PartId, [VariableId; 2]), Incident>,
-    left: usize,
-}
-
-/// Two steps of a method.
-struct Pair {
-    /// What the locks may be that are held from one to the other.
-    spanning: FxHashSet<ObjectId>,
-    is_dependent: bool,
-    /// The second begins with a wait.
-    is_wait: bool,
-}
-
-impl Judge<'_, '_, '_> {
-    /// Looks for two steps that one lock scope of another thread conflicts with, if the three do not form a
-    /// chain.
-    fn part(&mut self, part: PartId, steps: &[(usize, Vec<ViewId>)], between: ViewId) {
-        if self.left == 0 {
-            return;
-        }
-        let Search { views, meetings, .. } = self.search;
-        let entries = |view: ViewId| &views.lock_views[view].parts[&part][..];
-        let other = entries(between);
-        let mut touched: Vec<(usize, Vec<Touch>)> = Vec::new();
-        for (number, own) in steps {
-            let mut touches = Vec::new();
-            for &view in own {
-                for variable in conflicts(entries(view), other) {
-                    self.left = self.left.saturating_sub(1);
-                    let met = meetings.of(view, variable, between);
-                    if !met.is_empty() {
-                        touches.push((view, variable, met));
-                    }
-                }
-            }
-            if !touches.is_empty() {
-                touched.push((*number, touches));
-            }
-        }
-        for (first, of_first) in &touched {
-            for (second, of_second) in &touched {
-                if first == second || self.left == 0 {
-                    continue;
-                }
-                let Some(pair) = self.pair(*first, *second) else { continue };
-                for one in of_first {
-                    for two in of_second {
-                        self.left = self.left.saturating_sub(1);
-                        let is_chain = [
-                            is_nested(entries(one.0), other),
-                            is_nested(entries(two.0), other),
-                            is_nested(entries(one.0), entries(two.0)),
-                        ];
-                        let is_explained =
-                            self.explained.contains(one.1) && self.explained.contains(two.1);
-                        if is_chain != [true; 3] && !is_explained {
-                            let is_self_needed = is_chain[0] && is_chain[1];
-                            self.judge(part, &pair, [*first, *second], [one, two], is_self_needed);
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    fn pair(&mut self, first: usize, second: usize) -> Option<Rc<Pair>> {
-        if let Some(known) = self.pairs.get(&(first, second)) {
-            return known.clone();
-        }
-        let (one, two) = (&self.steps[first], &self.steps[second]);
-        let is_possible = is_apart(one, two) && self.code.precedes(one.statement, two.statement);
-        let pair = is_possible.then(|| {
-            Rc::new(Pair {
-                spanning: spanning(self.search.describe.execution, self.context, one, two),
-                is_dependent: self.code.depends(&one.parts, &two.parts),
-                is_wait: self.is_wait(two.statement),
-            })
-        });
-        self.pairs.insert((first, second), pair.clone());
-        pair
-    }
-
-    fn is_wait(&self, statement: StatementId) -> bool {
-        let execution = self.search.describe.execution;
-        let models = execution.heap.models_at(execution.instance(self.context), statement);
-        let mut effects = models.iter().flat_map(|call| &call.model.effects);
-        effects.any(|effect| matches!(effect, Effect::Wait { .. }))
-    }
-
-    fn judge(
-        &mut self,
-        part: PartId,
-        pair: &Pair,
-        steps: [usize; 2],
-        [one, two]: [&Touch; 2],
-        is_self_needed: bool,
-    ) {
-        let variables = [one.1, two.1];
-        let key = (part, variables);
-        if self.found.get(&key).is_some_and(|known| self.is_plain(known)) {
-            return;
-        }
-        for first in &*one.2 {
-            for second in &*two.2 {
-                if !self.is_interleaving(pair, [first, second], is_self_needed)
-                    || !self.is_about_one(steps, variables, [first.object, second.object])
-                {
-                    continue;
-                }
-                let incident = Incident {
-                    is_dependent: pair.is_dependent,
-                    is_tested: one.1 == two.1
-                        && (self.is_tested(two.0, second.access)
-                            || self.is_tested_between(steps, one.1)),
-                    is_locked: !pair.spanning.is_empty(),
-                    first: first.own,
-                    second: second.own,
-                    between: [first.other, second.other],
-                    objects: [first.object, second.object],
-                    variables,
-                    context: self.context,
-                    at: steps.map(|step| self.steps[step].statement),
-                };
-                if pair.is_wait && self.looks_after_waiting(&incident) {
-                    return;
-                }
-                let search = self.search;
-                let better = self.found.entry(key).or_insert_with(|| incident.clone());
-                if search.rank(&incident) < search.rank(better) {
-                    *better = incident;
-                }
-                return;
-            }
-        }
-    }
-
-    /// Who waits and then looks again knows what has changed.
-    fn looks_after_waiting(&self, incident: &Incident) -> bool {
-        incident.is_tested || self.event(incident.second).kind == AccessKind::Read
-    }
-
-    /// Whether nothing could convince more: what was read decides what is written.
-    fn is_plain(&self, incident: &Incident) -> bool {
-        let kinds = [incident.first, incident.second].map(|event| self.event(event).kind);
-        incident.is_dependent
-            && !incident.is_tested
-            && kinds == [AccessKind::Read, AccessKind::Write]
-    }
-
-    /// Whether one thread can do the one and another the other, the second thread in between.
-    fn is_interleaving(
-        &self,
-        pair: &Pair,
-        [first, second]: [&Meeting; 2],
-        is_self_needed: bool,
-    ) -> bool {
-        let execution = self.search.describe.execution;
-        let thread = |event: EventId| self.event(event).thread;
-        let is_protected = |event: EventId| {
-            let mut held = self.event(event).guards.iter().flat_map(|guard| guard.objects.iter());
-            held.any(|lock| pair.spanning.contains(lock))
-        };
-        let is_library = |event: EventId| {
-            let event = self.event(event);
-            event.is_atomic && !matches!(event.accessed, Accessed::Field(_))
-        };
-        let is_compound = is_library(first.own) && is_library(second.own);
-        thread(first.own) == thread(second.own)
-            && thread(first.other) == thread(second.other)
-            && !is_protected(first.other)
-            && !is_protected(second.other)
-            && (!is_self_needed || execution.order(first.object, first.own, first.own).is_none())
-            && (!is_compound || pair.is_dependent && self.is_check_then_act(first.own, second.own))
-    }
-
-    /// A library's atomic call that reads, and one that changes whatever is there then.
-    fn is_check_then_act(&self, first: EventId, second: EventId) -> bool {
-        let (first, second) = (self.event(first), self.event(second));
-        first.kind == AccessKind::Read && second.kind == AccessKind::Write && !second.is_conditional
-    }
-
-    /// Whether an access of the input is done only on some outcome of what its method reads of the same variable
-    /// in the same lock scope, or tells what it found.
-    fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
-        let Search { describe, views, .. } = self.search;
-        let event = |access: AccessId| {
-            let events = describe.execution.events_of(views.accesses[access].seen);
-            events.first().map(|&event| describe.event(event))
-        };
-        let Some(own) = event(access).filter(|own| describe.is_by_input(own)) else {
-            return false;
-        };
-        let reads = views.lock_views[view].accesses.iter().filter(|&&read| {
-            let read = &views.accesses[read];
-            !read.is_update && read.variable == views.accesses[access].variable
-        });
-        let reads = reads.filter_map(|&read| event(read));
-        let reads = reads.filter(|read| read.instance == own.instance);
-        let reads: Vec<StatementId> = reads.map(|read| read.statement).collect();
-        code::body(describe.program, &describe.execution.heap, own.instance).is_some_and(|body| {
-            let code = Code { names: &describe.program.names, body };
-            code.is_tested(&reads, own.statement) || own.is_atomic && code.is_asked(own.statement)
-        })
-    }
-
-    /// Whether the second step is done only on some outcome of a step between the two that is about the same
-    /// variable: the method has looked again.
-    fn is_tested_between(&self, [first, second]: [usize; 2], variable: VariableId) -> bool {
-        let views = self.search.views;
-        let is_about = |view: ViewId| {
-            let accesses = views.lock_views[view].accesses.iter();
-            accesses.map(|&access| views.accesses[access].variable).any(|found| found == variable)
-        };
-        let end = self.steps[second].statement;
-        self.steps.iter().enumerate().any(|(at, step)| {
-            at != first
-                && at != second
-                && step.views.iter().any(is_about)
-                && self.code.precedes(self.steps[first].statement, step.statement)
-                && self.code.precedes(step.statement, end)
-                && self.code.is_tested(&step.parts, end)
-        })
-    }
-
-    /// Whether the two steps may be about one object: it is the only one, or the method reaches both by the
-    /// same references.
-    fn is_about_one(
-        &self,
-        steps: [usize; 2],
-        [x, y]: [VariableId; 2],
-        objects: [Option<ObjectId>; 2],
-    ) -> bool {
-        let execution = self.search.describe.execution;
-        let is_one =
-            |object: Option<ObjectId>| object.is_none_or(|object| execution.is_unique(object));
-        if x == y && objects[0] != objects[1] {
-            return false;
-        }
-        let instance = execution.instance(self.context);
-        let can_be = |value: Value| {
-            let found = execution.heap.points_to(instance, value);
-            objects.iter().flatten().any(|object| found.contains(object))
-        };
-        let [first, second] = steps.map(|step| self.steps[step].statement);
-        // What a library does with its own objects is its own business.
-        let is_used =
-            |statement| self.code.references(statement).iter().any(|&value| can_be(value));
-        let is_known = |variable: VariableId, object: Option<ObjectId>| {
-            !self.search.views.variables[variable].is_library
-                || object.is_some_and(|object| self.is_of_input(object))
-                || is_used(first) && is_used(second)
-        };
-        is_known(x, objects[0])
-            && is_known(y, objects[1])
-            && (objects.map(is_one) == [true; 2] || self.code.may_be_same(first, second, can_be))
-    }
-
-    /// Whether the input makes an object or holds it in a field.
-    fn is_of_input(&self, object: ObjectId) -> bool {
-        let describe = self.search.describe;
-        let made = describe.execution.heap.objects[object].made;
-        describe.holder(object).is_some()
-            || made.is_some_and(|(method, _)| {
-                describe.is_input(describe.program.methods()[method].class)
-            })
-    }
-
-    fn event(&self, event: EventId) -> &Event {
-        self.search.describe.event(event)
-    }
-}
-
-/// What the locks may be that are held from one step to the other.
-fn spanning(
-    execution: &Execution<'_>,
-    context: ContextId,
-    first: &Step,
-    second: &Step,
-) -> FxHashSet<ObjectId> {
-    let own = first.within.iter().filter(|scope| second.within.contains(scope));
-    let own = own.map(|(_, lock)| lock);
-    let all = own.chain(execution.outer_locks(context));
-    all.flat_map(|lock: &Arc<[ObjectId]>| lock.iter().copied()).collect()
-}
-
-/// Whether neither of two steps is part of the other.
-fn is_apart(first: &Step, second: &Step) -> bool {
-    let is_inside =
-        |inner: &Step, outer: &Step| inner.within.iter().any(|&(site, _)| site == outer.statement);
-    first.statement != second.statement && !is_inside(first, second) && !is_inside(second, first)
-}
-
-/// Whether one of two views has all entries of the other. What is updated is not what is read.
-fn is_nested(one: &[(VariableId, bool)], other: &[(VariableId, bool)]) -> bool {
-    let is_in = |part: &[(VariableId, bool)], all: &[(VariableId, bool)]| {
-        part.len() <= all.len() && part.iter().all(|entry| all.binary_search(entry).is_ok())
-    };
-    is_in(one, other) || is_in(other, one)
-}
-
-/// The variables that are in two views and updated in one.
-fn conflicts<'v>(
-    one: &'v [(VariableId, bool)],
-    other: &'v [(VariableId, bool)],
-) -> impl Iterator<Item = VariableId> + 'v {
-    one.iter().filter_map(|&(variable, is_update)| {
-        let same = other.binary_search_by_key(&variable, |entry| entry.0).ok()?;
-        (is_update || other[same].1).then_some(variable)
-    })
 }

@@ -1,22 +1,31 @@
 //! What the code of one method says about two of its steps: which comes first, whether they are about one
 //! object, and whether what the second does depends on what the first has found out.
 
-use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntitySet;
 use unsnarl_program::body::{BlockId, Body, InvokeKind, Operation, StatementId, Value};
 use unsnarl_program::names::Names;
 
 /// A method with two steps.
-pub(super) struct Code<'b> {
-    pub(super) names: &'b Names,
-    pub(super) body: &'b Body,
+pub(crate) struct Code<'b> {
+    names: &'b Names,
+    body: &'b Body,
+    /// The blocks that control may get to from each, as far as that was asked.
+    reached: RefCell<FxHashMap<BlockId, Rc<EntitySet<BlockId>>>>,
 }
 
-impl Code<'_> {
+impl<'b> Code<'b> {
+    pub(crate) fn new(names: &'b Names, body: &'b Body) -> Self {
+        Self { names, body, reached: RefCell::default() }
+    }
+
     /// Whether control may get from one statement to another.
     pub(super) fn precedes(&self, first: StatementId, second: StatementId) -> bool {
         let (from, to) = (self.block_of(first), self.block_of(second));
-        from == to && first < second || self.reachable(from, None).contains(to)
+        from == to && first < second || self.reached(from).contains(to)
     }
 
     /// Whether one of the second statements uses a value that one of the first found out, or is done only
@@ -32,7 +41,7 @@ impl Code<'_> {
     }
 
     /// Whether a statement is done only on some outcome of others.
-    pub(super) fn is_tested(&self, first: &[StatementId], second: StatementId) -> bool {
+    pub(crate) fn is_tested(&self, first: &[StatementId], second: StatementId) -> bool {
         self.is_decided(&self.derived(first), second)
     }
 
@@ -177,11 +186,17 @@ impl Code<'_> {
                 .any(|at| matches!(self.body.terminator(at).operation, Operation::Return(_)))
         };
         branch != block
-            && self.reachable(branch, None).contains(block)
+            && self.reached(branch).contains(block)
             && ends(&self.reachable(branch, Some(block)))
     }
 
-    /// The blocks that control may get to from the end of one, not through another.
+    /// The blocks that control may get to from the end of one.
+    fn reached(&self, from: BlockId) -> Rc<EntitySet<BlockId>> {
+        let mut known = self.reached.borrow_mut();
+        Rc::clone(known.entry(from).or_insert_with(|| Rc::new(self.reachable(from, None))))
+    }
+
+    /// The same, not through another.
     fn reachable(&self, from: BlockId, past: Option<BlockId>) -> EntitySet<BlockId> {
         let mut seen: EntitySet<BlockId> = EntitySet::new();
         let mut open = vec![from];

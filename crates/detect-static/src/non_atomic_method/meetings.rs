@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{AccessKind, EventId, Sharing};
 
-use super::views::{AccessId, PartId, VariableId, ViewId, Views};
+use super::views::{AccessId, VariableId, ViewId, Views};
 use crate::describe::Describe;
 
 /// The most lock views that are looked at where several update the same variables of a class.
@@ -19,6 +19,7 @@ const MOST_ACCESSES: usize = 4;
 const MOST_MEETINGS: usize = 8;
 
 /// Two accesses of different threads to one variable of one object, at least one of them a write.
+#[derive(Clone, Copy)]
 pub(super) struct Meeting {
     pub(super) access: AccessId,
     pub(super) own: EventId,
@@ -27,72 +28,107 @@ pub(super) struct Meeting {
     pub(super) object: Option<ObjectId>,
 }
 
-/// A lock scope, a variable, and a lock scope of another thread.
-type Key = (ViewId, VariableId, ViewId);
+/// A lock scope of another thread that disturbs one.
+pub(super) struct Touched {
+    pub(super) between: ViewId,
+    /// One of the two has all entries of the other.
+    pub(super) is_nested: bool,
+    /// The variables at which they meet, with where.
+    pub(super) variables: Vec<(VariableId, Vec<Meeting>)>,
+}
+
+/// What was asked for before.
+type Known<K, V> = FxHashMap<K, Rc<[V]>>;
 
 /// All meetings, as far as they were asked for.
 pub(super) struct Meetings<'s, 'm> {
     describe: &'s Describe<'s, 'm>,
     views: &'s Views,
-    updating: BTreeMap<PartId, Vec<ViewId>>,
-    known: RefCell<FxHashMap<Key, Rc<[Meeting]>>>,
+    /// The lock views that update something of their class, by each variable that they have.
+    updating: FxHashMap<VariableId, Vec<(ViewId, bool)>>,
+    of_accesses: RefCell<Known<(AccessId, AccessId), Meeting>>,
+    of_views: RefCell<Known<ViewId, Touched>>,
 }
 
 impl<'s, 'm> Meetings<'s, 'm> {
     pub(super) fn new(describe: &'s Describe<'s, 'm>, views: &'s Views) -> Self {
-        let mut updating: BTreeMap<PartId, Vec<ViewId>> = BTreeMap::new();
+        let mut updating: FxHashMap<VariableId, Vec<(ViewId, bool)>> = FxHashMap::default();
         let mut counts: FxHashMap<&[(VariableId, bool)], usize> = FxHashMap::default();
         for (id, view) in views.lock_views.iter() {
-            for (&part, entries) in &view.parts {
-                let count = counts.entry(entries).or_default();
-                if entries.iter().any(|&(_, is_update)| is_update) && *count < MOST_VIEWS {
-                    *count += 1;
-                    updating.entry(part).or_default().push(id);
+            let count = counts.entry(&view.entries).or_default();
+            if view.entries.iter().any(|&(_, is_update)| is_update) && *count < MOST_VIEWS {
+                *count += 1;
+                for &(variable, is_update) in &view.entries {
+                    updating.entry(variable).or_default().push((id, is_update));
                 }
             }
         }
-        Self { describe, views, updating, known: RefCell::default() }
+        let (of_accesses, of_views) = Default::default();
+        Self { describe, views, updating, of_accesses, of_views }
     }
 
-    /// The lock views that update a variable of a class.
-    pub(super) fn updating(&self, part: PartId) -> &[ViewId] {
-        self.updating.get(&part).map_or(&[], Vec::as_slice)
-    }
-
-    /// Where a lock scope meets one of another thread, at a variable.
-    pub(super) fn of(&self, own: ViewId, variable: VariableId, other: ViewId) -> Rc<[Meeting]> {
-        let key = (own, variable, other);
-        if let Some(known) = self.known.borrow().get(&key) {
+    /// The lock scopes of other threads that a lock scope meets; sorted.
+    pub(super) fn of(&self, own: ViewId) -> Rc<[Touched]> {
+        if let Some(known) = self.of_views.borrow().get(&own) {
             return Rc::clone(known);
         }
-        let found: Rc<[Meeting]> = self.find(own, variable, other).into();
-        self.known.borrow_mut().insert(key, Rc::clone(&found));
-        found
+        let view = &self.views.lock_views[own];
+        let mut touched: BTreeMap<ViewId, Vec<(VariableId, Vec<Meeting>)>> = BTreeMap::new();
+        for &(variable, is_update) in &view.entries {
+            let accesses = self.accesses(own, variable);
+            let others = self.updating.get(&variable).into_iter().flatten();
+            for &(other, _) in others.filter(|(_, is_other_update)| is_update || *is_other_update) {
+                let met = self.find(&accesses, &self.accesses(other, variable));
+                if !met.is_empty() {
+                    touched.entry(other).or_default().push((variable, met));
+                }
+            }
+        }
+        let touched = touched.into_iter().map(|(between, variables)| {
+            let is_nested = is_nested(&view.entries, &self.views.lock_views[between].entries);
+            Touched { between, is_nested, variables }
+        });
+        let touched: Rc<[Touched]> = touched.collect();
+        self.of_views.borrow_mut().insert(own, Rc::clone(&touched));
+        touched
     }
 
-    fn find(&self, own: ViewId, variable: VariableId, other: ViewId) -> Vec<Meeting> {
-        let events = |access: AccessId| {
-            self.describe.execution.events_of(self.views.accesses[access].seen).iter().copied()
-        };
+    fn find(&self, own: &[AccessId], others: &[AccessId]) -> Vec<Meeting> {
         let thread = |event: EventId| self.describe.event(event).thread;
-        let others = self.accesses(other, variable);
         let mut found: Vec<Meeting> = Vec::new();
-        for access in self.accesses(own, variable) {
-            for own in events(access) {
-                for other in others.iter().flat_map(|&other| events(other)) {
+        for &access in own {
+            for &other in others {
+                for meeting in &*self.of_accesses(access, other) {
                     let is_known = found.iter().any(|known| {
-                        thread(known.own) == thread(own) && thread(known.other) == thread(other)
+                        thread(known.own) == thread(meeting.own)
+                            && thread(known.other) == thread(meeting.other)
                     });
-                    if found.len() < MOST_MEETINGS
-                        && !is_known
-                        && let Some(object) = self.object(own, other)
-                    {
-                        found.push(Meeting { access, own, other, object });
+                    if found.len() < MOST_MEETINGS && !is_known {
+                        found.push(*meeting);
                     }
                 }
             }
         }
         found
+    }
+
+    /// Where two accesses meet, by the threads that make them.
+    fn of_accesses(&self, access: AccessId, other: AccessId) -> Rc<[Meeting]> {
+        if let Some(known) = self.of_accesses.borrow().get(&(access, other)) {
+            return Rc::clone(known);
+        }
+        let events = |access: AccessId| {
+            self.describe.execution.events_of(self.views.accesses[access].seen).iter().copied()
+        };
+        let pairs = events(access).flat_map(|own| events(other).map(move |other| (own, other)));
+        let met: Rc<[Meeting]> = pairs
+            .filter_map(|(own, other)| {
+                let object = self.object(own, other)?;
+                Some(Meeting { access, own, other, object })
+            })
+            .collect();
+        self.of_accesses.borrow_mut().insert((access, other), Rc::clone(&met));
+        met
     }
 
     /// The accesses of a lock scope to a variable: those that update it, if any do.
@@ -129,4 +165,12 @@ impl<'s, 'm> Meetings<'s, 'm> {
         });
         common.find(|&&object| is_possible(Some(object))).map(|&object| Some(object))
     }
+}
+
+/// Whether one of two views has all entries of the other. What is updated is not what is read.
+pub(super) fn is_nested(one: &[(VariableId, bool)], other: &[(VariableId, bool)]) -> bool {
+    let is_in = |part: &[(VariableId, bool)], all: &[(VariableId, bool)]| {
+        part.len() <= all.len() && part.iter().all(|entry| all.binary_search(entry).is_ok())
+    };
+    is_in(one, other) || is_in(other, one)
 }

@@ -1,5 +1,6 @@
 //! Lock views and method views (seed 000, section 5.2.1): what is read and updated in each lock scope, and
-//! which lock scopes are below each context.
+//! which lock scopes are below each context. As variables of different classes are judged apart, a lock scope has a view
+//! for each class; lock scopes that do the same with a class share it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_findings::Variable;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{ObjectId, OriginKind};
-use unsnarl_program::{ClassId, FieldId, MethodId};
+use unsnarl_program::{ClassId, FieldId};
 use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, Execution, SeenId};
 
 use crate::Options;
@@ -23,8 +24,12 @@ entity_id! {
     pub(super) struct PartId("part");
     /// An access that is judged.
     pub(super) struct AccessId("a");
-    /// A lock scope with what is done in it.
+    /// What is done in a lock scope with the variables of a class.
     pub(super) struct ViewId("l");
+    /// Views with the same entries.
+    pub(super) struct AlikeId("alike");
+    /// All that is done in a lock scope.
+    struct WholeId("w");
 }
 
 /// The views of an execution.
@@ -33,10 +38,12 @@ pub(super) struct Views {
     pub(super) variables: PrimaryMap<VariableId, VariableData>,
     pub(super) accesses: PrimaryMap<AccessId, Access>,
     pub(super) lock_views: PrimaryMap<ViewId, LockView>,
+    pub(super) alike: SecondaryMap<ViewId, Option<AlikeId>>,
     /// The contexts that threads come to, callees first.
     pub(super) contexts: Vec<ContextId>,
     access_of: SecondaryMap<SeenId, Option<AccessId>>,
-    own: FxHashMap<(ContextId, StatementId), ViewId>,
+    own: FxHashMap<(ContextId, StatementId), WholeId>,
+    wholes: PrimaryMap<WholeId, Box<[ViewId]>>,
     below: SecondaryMap<ContextId, EntitySet<ViewId>>,
 }
 
@@ -79,11 +86,13 @@ pub(super) struct Access {
     pub(super) is_update: bool,
 }
 
-/// What is done in a lock scope.
+/// What is done in lock scopes with the variables of a class.
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct LockView {
+    pub(super) part: PartId,
     pub(super) accesses: Box<[AccessId]>,
-    /// For each class, its variables: read, or updated (true). Sorted.
-    pub(super) parts: BTreeMap<PartId, Vec<(VariableId, bool)>>,
+    /// Its variables: read, or updated (true). Sorted.
+    pub(super) entries: Box<[(VariableId, bool)]>,
 }
 
 /// A statement of a method with lock scopes below it: a lock that it takes, or a call.
@@ -102,7 +111,7 @@ impl Views {
         let mut views = Self { contexts: callees_first(execution), ..Self::default() };
         views.find_accesses(describe, options);
         let accesses = views.accesses_below(execution);
-        views.find_lock_views(describe, &accesses);
+        views.find_lock_views(execution, &accesses);
         views.find_below(execution);
         views
     }
@@ -115,11 +124,14 @@ impl Views {
             let around =
                 || scopes.iter().map(|scope| (scope.site, Arc::clone(&scope.lock))).collect();
             for (depth, scope) in scopes.iter().enumerate() {
-                let Some(&view) = self.own.get(&(context, scope.site)) else { continue };
+                let views = self.own_views(context, scope.site);
+                if views.is_empty() {
+                    continue;
+                }
                 let step = steps.entry((scope.site, false)).or_insert_with(|| {
                     let within: Vec<_> = around();
                     let within = within[..depth].to_vec();
-                    let views = EntitySet::from_iter([view]);
+                    let views = views.iter().copied().collect();
                     Step { statement: scope.site, views, within, parts: Vec::new() }
                 });
                 step.parts.push(deed.statement);
@@ -178,12 +190,10 @@ impl Views {
 
     fn find_lock_views(
         &mut self,
-        describe: &Describe<'_, '_>,
+        execution: &Execution<'_>,
         below: &SecondaryMap<ContextId, EntitySet<AccessId>>,
     ) {
-        let execution = describe.execution;
-        let mut known: UniqueMap<ViewId, (MethodId, StatementId, Box<[AccessId]>)> =
-            UniqueMap::new();
+        let mut known: UniqueMap<WholeId, Box<[AccessId]>> = UniqueMap::new();
         for &context in &self.contexts {
             let mut found: BTreeMap<StatementId, EntitySet<AccessId>> = BTreeMap::new();
             for deed in execution.deeds(context) {
@@ -197,37 +207,49 @@ impl Views {
                     }
                 }
             }
-            let method = describe.method_of(execution.instance(context));
             for (site, accesses) in found {
-                if !accesses.is_empty() {
-                    let view = known.intern((method, site, accesses.iter().collect()));
-                    self.own.insert((context, site), view);
-                }
+                self.own.insert((context, site), known.intern(accesses.iter().collect()));
             }
         }
         // What is updated in no lock scope cannot change between two of them.
-        let all = known.iter().flat_map(|(_, (.., accesses))| accesses.iter());
+        let all = known.iter().flat_map(|(_, accesses)| accesses.iter());
         let updates = all.map(|&access| &self.accesses[access]).filter(|access| access.is_update);
         let updated: EntitySet<VariableId> = updates.map(|access| access.variable).collect();
-        for (_, (.., accesses)) in known.iter() {
-            let mut entries: BTreeMap<VariableId, bool> = BTreeMap::new();
-            for access in accesses.iter().map(|&access| &self.accesses[access]) {
-                if updated.contains(access.variable) {
-                    *entries.entry(access.variable).or_default() |= access.is_update;
+        let mut lock_views: UniqueMap<ViewId, LockView> = UniqueMap::new();
+        for (_, accesses) in known.iter() {
+            let mut parts: BTreeMap<PartId, Vec<AccessId>> = BTreeMap::new();
+            for &access in accesses {
+                let variable = self.accesses[access].variable;
+                if updated.contains(variable) {
+                    parts.entry(self.variables[variable].part).or_default().push(access);
                 }
             }
-            let mut parts: BTreeMap<PartId, Vec<(VariableId, bool)>> = BTreeMap::new();
-            for entry in entries {
-                parts.entry(self.variables[entry.0].part).or_default().push(entry);
-            }
-            self.lock_views.push(LockView { accesses: accesses.clone(), parts });
+            let views = parts.into_iter().map(|(part, accesses)| {
+                let mut entries: BTreeMap<VariableId, bool> = BTreeMap::new();
+                for access in accesses.iter().map(|&access| &self.accesses[access]) {
+                    *entries.entry(access.variable).or_default() |= access.is_update;
+                }
+                let (accesses, entries) = (accesses.into(), entries.into_iter().collect());
+                lock_views.intern(LockView { part, accesses, entries })
+            });
+            self.wholes.push(views.collect());
         }
+        self.lock_views = lock_views.iter().map(|(_, view)| view.clone()).collect();
+        let mut entries: UniqueMap<AlikeId, &[(VariableId, bool)]> = UniqueMap::new();
+        for (id, view) in lock_views.iter() {
+            self.alike[id] = Some(entries.intern(&view.entries));
+        }
+    }
+
+    /// The views of a lock scope of a context.
+    fn own_views(&self, context: ContextId, site: StatementId) -> &[ViewId] {
+        self.own.get(&(context, site)).map_or(&[], |&whole| &self.wholes[whole])
     }
 
     fn find_below(&mut self, execution: &Execution<'_>) {
         self.below = closure(&self.contexts, execution, |context, deed| {
             let scopes = execution.scopes(deed.scopes).iter();
-            scopes.filter_map(|scope| self.own.get(&(context, scope.site)).copied()).collect()
+            scopes.flat_map(|scope| self.own_views(context, scope.site)).copied().collect()
         });
     }
 }

@@ -21,6 +21,18 @@ use super::reads::{Accesses, Guards};
 use super::summary::{Place, Source, Summary, Taint, Taints, unite};
 use crate::describe::Describe;
 
+/// The classes that the language wraps numbers in.
+const BOXES: [&str; 8] = [
+    "java.lang.Boolean",
+    "java.lang.Byte",
+    "java.lang.Character",
+    "java.lang.Double",
+    "java.lang.Float",
+    "java.lang.Integer",
+    "java.lang.Long",
+    "java.lang.Short",
+];
+
 /// What is known of the values of a method at a program point.
 pub(super) type State = FxHashMap<Value, Taints>;
 
@@ -152,12 +164,14 @@ impl Flow<'_, '_, '_> {
     }
 
     /// Whether a value is a number or text rather than an object that has values: what a method computes
-    /// from an object is what it finds there then. Of references it counts what is declared in `java.lang`: boxes
-    /// and text, and what has lost its type in a collection.
+    /// from an object is what it finds there then. Of references it counts the values of the language, which never
+    /// change, and what has lost its type in a collection.
     fn is_plain(&self, value: Value) -> bool {
         let names = &self.describe.program.names;
         let ty = self.body.values[value].ty;
-        !names.is_reference(ty) || names.type_text(ty).starts_with("java.lang.")
+        !names.is_reference(ty)
+            || [names.known.string, names.known.object].contains(&ty)
+            || BOXES.contains(&&*names.type_text(ty))
     }
 
     /// The object that an operation reads from or writes to.

@@ -160,9 +160,11 @@ impl Check<'_> {
                 places.push(on);
                 places.extend(lock);
             }
-            Effect::Notify { on: place, .. } | Effect::Serial(place) => places.push(place),
+            Effect::Notify { on: place, .. } | Effect::Serial(place) | Effect::Limited(place) => {
+                places.push(place);
+            }
             Effect::Read { .. } => places.extend(effect.places()),
-            Effect::Send { channel, within, when } => {
+            Effect::Send { channel, within, when, .. } => {
                 places.push(channel);
                 places.extend(within);
                 outcome = when.as_ref();

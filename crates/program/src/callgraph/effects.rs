@@ -111,6 +111,7 @@ impl<'b> Builder<'_, 'b, '_> {
             | Effect::Receive { .. }
             | Effect::Join { .. }
             | Effect::Serial(_)
+            | Effect::Limited(_)
             | Effect::Read { .. }
             | Effect::Write { .. } => {}
         }

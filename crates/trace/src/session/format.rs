@@ -98,6 +98,7 @@ pub enum Kind {
     MethodExits,
     Allocated,
     Stored,
+    Owned,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
@@ -110,7 +111,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 35] = [
+    pub(super) const ALL: [Self; 36] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -146,6 +147,7 @@ impl Kind {
         Self::MethodExits,
         Self::Allocated,
         Self::Stored,
+        Self::Owned,
     ];
 
     /// The kind with this number.
@@ -217,7 +219,8 @@ impl Kind {
             | Self::SweepEnds
             | Self::Contended
             | Self::Allocated
-            | Self::Stored => 2,
+            | Self::Stored
+            | Self::Owned => 2,
         }
     }
 
@@ -237,6 +240,7 @@ impl Kind {
                 | Self::MethodExits
                 | Self::Allocated
                 | Self::Stored
+                | Self::Owned
         )
     }
 }

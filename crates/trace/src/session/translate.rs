@@ -148,6 +148,12 @@ impl Translator {
         }
     }
 
+    /// Another thread tells who has made an object.
+    fn owned(&mut self, [object, maker]: [u64; 2], out: &mut Vec<Event>) {
+        let (thread, site) = (self.thread(maker), self.site(0));
+        out.push(Event { thread, site, operation: Operation::Allocate(self.object(object)) });
+    }
+
     /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
     /// `following` are the thread's later events, as far as they are there.
     pub(super) fn translate(
@@ -164,6 +170,7 @@ impl Translator {
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
+            Kind::Owned => return self.owned(event.words, out),
             Kind::ThreadBegin => self.name(number),
             _ => {}
         }
@@ -264,7 +271,9 @@ impl Translator {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }
-            Kind::Object | Kind::GoesOn | Kind::SweepBegins | Kind::SweepEnds => return,
+            Kind::Object | Kind::GoesOn | Kind::Owned | Kind::SweepBegins | Kind::SweepEnds => {
+                return;
+            }
         };
         emit.push(operation);
     }

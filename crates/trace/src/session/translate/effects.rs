@@ -66,7 +66,7 @@ impl Translator {
                         emit.push(Operation::Notify(lock));
                     }
                 }
-                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
+                Effect::Send { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
                 }
                 Effect::Start { .. } => self.start(index, effect, call, emit),
@@ -148,7 +148,7 @@ impl Translator {
                 }
                 Effect::Return(place) => self.returns(place, call),
                 Effect::Reflect(reflect) => self.reflect(reflect, call),
-                Effect::Send { channel, within, when }
+                Effect::Send { channel, within, when, .. }
                     if needs_result(effect) && holds(when.as_ref()) =>
                 {
                     self.send(channel, within.as_ref(), call, emit);
@@ -195,7 +195,7 @@ impl Translator {
                         self.release(lock, *mode, emit);
                     }
                 }
-                Effect::Send { channel, within, when } if holds(when.as_ref()) => {
+                Effect::Send { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
                 }
                 _ => {}
