@@ -120,8 +120,8 @@ pub static DETECTORS: &[Detector] = &[
     Detector::new(Rule::LostNotify, lost_notify::NAME, lost_notify::run).about_code(),
     Detector::new(Rule::SelfDeadlock, self_deadlock::NAME, self_deadlock::run).about_code(),
     Detector::new(Rule::LockOrderCycle, lock_order_cycle::NAME, lock_order_cycle::run).costly(),
-    Detector::new(Rule::CriticalWait, critical_wait::NAME, critical_wait::run).costly(),
-    Detector::new(Rule::IndefiniteWait, indefinite_wait::NAME, indefinite_wait::run).costly(),
+    Detector::new(Rule::CriticalWait, critical_wait::NAME, critical_wait::run),
+    Detector::new(Rule::IndefiniteWait, indefinite_wait::NAME, indefinite_wait::run),
     Detector::new(Rule::StaleValue, stale_value::NAME, stale_value::run),
     Detector::new(Rule::NonAtomicMethod, non_atomic_method::NAME, non_atomic_method::run).costly(),
 ];

@@ -72,7 +72,7 @@ pub(crate) fn pairing(describe: &Describe<'_, '_>, event: LockEventId, held: Obj
     });
     let mut others = others
         .filter(|&other| first_load(body, other) != first_load(body, acquired))
-        .filter(|&other| heap.points_to(instance, other).contains(&held))
+        .filter(|&other| heap.points_to(instance, other).binary_search(&held).is_ok())
         .peekable();
     let is_behind = |one: Value, other: Value| {
         let behind = followed(body, SmallVec::from_slice(&[one]), |_| true);

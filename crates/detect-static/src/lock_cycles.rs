@@ -15,9 +15,9 @@ use crate::Input;
 use crate::lock_graph::{Place, Waiting, has_gate, waiting};
 
 /// How many pairs of acquisitions are compared.
-const MOST_COMPARISONS: usize = 2_000_000;
+const MOST_COMPARISONS: usize = 1_000_000;
 /// How many of them to find one of the longer cycles.
-const MOST_FOR_ONE: usize = 20_000;
+const MOST_FOR_ONE: usize = 2_000;
 /// How many threads a cycle may take.
 const LONGEST: usize = 16;
 

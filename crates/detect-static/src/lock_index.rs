@@ -132,7 +132,8 @@ fn narrowed(describe: &Describe<'_, '_>) -> FxHashMap<ContextId, Arc<[ObjectId]>
         let objects = event.objects.iter().copied();
         let own: Arc<[ObjectId]> = match receivers {
             Some(receivers) if !receivers.is_empty() => {
-                let is_one = |object: &ObjectId| receivers.iter().any(|it| it.contains(object));
+                let is_one =
+                    |object: &ObjectId| receivers.iter().any(|it| it.binary_search(object).is_ok());
                 objects.filter(is_one).collect()
             }
             _ => continue,

@@ -20,7 +20,7 @@ use super::views::{AccessId, PartId, Step, VariableId, ViewId};
 use crate::code;
 
 /// How many comparisons are made for one context. In a large program most of them compare what is taken together anyway.
-const MOST_COMPARISONS: usize = 5_000;
+const MOST_COMPARISONS: usize = 1_000;
 /// How many lock scopes of a step are compared that do the same with the variables of a class.
 const MOST_ALIKE: usize = 2;
 
@@ -339,7 +339,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
         let instance = execution.instance(self.context);
         let can_be = |value: Value| {
             let found = execution.heap.points_to(instance, value);
-            objects.iter().flatten().any(|object| found.contains(object))
+            objects.iter().flatten().any(|object| found.binary_search(object).is_ok())
         };
         let [first, second] = steps.map(|step| self.steps[step].statement);
         // What a library does with its own objects is its own business.
