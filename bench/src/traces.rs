@@ -69,6 +69,9 @@ const PEER: f64 = 0.5e6;
 pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), String> {
     let mut source = open(path).map_err(|error| error.to_string())?;
     let mut detector = (DETECTORS[0].make)(&Options::default());
+    if detector.takes_elements() {
+        source.keep_elements();
+    }
     let mut batch = Vec::new();
     let (mut events, mut racing) = (0, 0);
     loop {

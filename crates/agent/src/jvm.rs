@@ -70,8 +70,9 @@ unsafe extern "system" fn Agent_OnLoad(
     if WATCH.get().is_some() {
         return JNI_OK;
     }
-    let exact = options.plan.events.exact;
-    let Ok(session) = Session::create(&options.place, options.limit, exact) else { return JNI_OK };
+    let Ok(session) = Session::create(&options.place, options.limit, &options.plan) else {
+        return JNI_OK;
+    };
     let child = match (&options.place, &text) {
         (Place::Run(_), Some(text)) => own_library()
             .map(|library| Agent { library, options: text.clone().into_owned().into() }),
@@ -466,6 +467,19 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_filters(
     _class: jclass,
 ) -> jboolean {
     guarded("filters", 0, |watch| watch.filters().into())
+}
+
+/// `UnsnarlNative.owners`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_owners(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+    bytes: jlong,
+) -> jlong {
+    guarded("owners", 0, |watch| {
+        let table = usize::try_from(bytes).ok().and_then(|bytes| watch.owners(bytes));
+        table.map_or(0, |table| table as jlong)
+    })
 }
 
 /// `UnsnarlNative.pause`.

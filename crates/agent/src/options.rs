@@ -91,7 +91,9 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
         }
     }
     // What is left out was read or written all the same.
-    plan.filters.epoch &= !plan.events.exact;
+    if plan.events.exact {
+        plan.filters = Filters { escape: plan.filters.escape, ..Filters::NONE };
+    }
     Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan, sweep_every })
 }
 
@@ -130,6 +132,7 @@ fn filters(names: &str) -> Result<Filters, OptionsError> {
         match name {
             "epoch" => filters.epoch = true,
             "escape" => filters.escape = true,
+            "owner" => filters.owner = true,
             _ => return Err(OptionsError::Filter(name.into())),
         }
     }
@@ -151,7 +154,7 @@ mod tests {
         let mut plan = Plan::default().include("app.*").include("lib.*");
         plan.events = Events { fields: true, methods: true, ..Events::NONE };
         plan.contents = true;
-        plan.filters = Filters { epoch: true, escape: false };
+        plan.filters = Filters { epoch: true, ..Filters::NONE };
         assert_eq!(options.plan, plan);
         assert_eq!(parse("session=/a,filters=").unwrap().plan.filters, Filters::NONE);
     }

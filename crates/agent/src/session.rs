@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use unsnarl_instrument::Plan;
 use unsnarl_models::Models;
+use unsnarl_trace::Filter;
 use unsnarl_trace::session::format::{
-    CLASSES_FILE, EXACT_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE, SITES_FILE,
-    living_file, models_file,
+    CLASSES_FILE, EXACT_FILE, FILTERS_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE,
+    SITES_FILE, living_file, models_file,
 };
 use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, is_locked};
 
@@ -41,9 +43,9 @@ pub(crate) struct Session {
 
 impl Session {
     /// Makes the folder, if it is not there, and the files in it. A folder that has a session already is
-    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again. What is `exact` is
-    /// said to be.
-    pub(crate) fn create(place: &Place, limit: Option<usize>, exact: bool) -> io::Result<Self> {
+    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again. Whether
+    /// the plan leaves nothing out is said in it.
+    pub(crate) fn create(place: &Place, limit: Option<usize>, plan: &Plan) -> io::Result<Self> {
         let (folder, watcher) = match place {
             Place::Folder(folder) => (folder.clone(), None),
             Place::Run(run) => {
@@ -62,8 +64,19 @@ impl Session {
         let [log, sites, classes, names] =
             [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE].map(|name| file(name).map(Mutex::new));
         let arenas = Mutex::new(Arenas::new(&folder, limit)?);
-        if exact {
+        if plan.events.exact {
             file(EXACT_FILE)?;
+        }
+        let mut filters = file(FILTERS_FILE)?;
+        for filter in Filter::ALL {
+            let is_used = match filter {
+                Filter::Epoch => plan.filters.epoch,
+                Filter::Escape => plan.filters.escape,
+                Filter::Owner => plan.filters.owner,
+            };
+            if is_used {
+                writeln!(filters, "{}", filter.name())?;
+            }
         }
         // With the mark, which is written at once, the folder is a session.
         let unfinished = folder.join(format!("{MARK_FILE}.new"));

@@ -5,6 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use memmap2::MmapOptions;
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
@@ -178,7 +179,22 @@ impl Watch {
 
     /// Whether redundant accesses are left out.
     pub(crate) fn filters(&self) -> bool {
-        self.plan.filters.epoch
+        self.plan.filters.epoch || self.plan.filters.owner
+    }
+
+    /// Zeros for so many bytes, which stay there as long as the JVM; nothing if what owners do is recorded.
+    pub(crate) fn owners(&self, bytes: usize) -> Option<*mut u8> {
+        if !self.plan.filters.owner {
+            return None;
+        }
+        // Only what is touched takes memory.
+        match MmapOptions::new().len(bytes).no_reserve_swap().map_anon() {
+            Ok(table) => Some(std::mem::ManuallyDrop::new(table).as_mut_ptr()),
+            Err(error) => {
+                self.session.log(&format!("no table of owners, so nothing is left out: {error}"));
+                None
+            }
+        }
     }
 
     /// The index of the first element of arrays that is recorded, and the one behind the last.

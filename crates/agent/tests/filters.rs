@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
-use unsnarl_trace::{Operation, Sites, Variable};
+use unsnarl_trace::{Filter, Operation, Sites, Source, Variable};
 
 const RACY: [&str; 14] = [
     "char[]",
@@ -149,5 +149,26 @@ fn calls_that_give_nothing_away_make_no_access_new() {
         }
         let counts = (accesses(&filtered), accesses(&all));
         assert!(counts.0 < 30 && counts.1 > 6000, "{counts:?} on {}", jdk.name());
+    }
+}
+
+/// What owners do is left out, and what is told of objects is what is told of all accesses.
+#[test]
+fn owners_are_not_recorded() {
+    const EVENTS: &str = ",events=fields:arrays:synchronization:allocations:references";
+    let expected: BTreeSet<String> =
+        ["comesBackRacy", "differentRacy", "long[1]"].map(str::to_owned).into();
+    for jdk in unsnarl_testing::jdks() {
+        let [owned, all] = [",filters=owner", ",filters="].map(|filters| {
+            let program = Program::compile(&jdk, "Owned");
+            program.record_with(&jdk, &[EVENTS, filters].concat())
+        });
+        for recording in [&owned, &all] {
+            assert_eq!(recording.told_by("object-race"), expected, "{}", jdk.name());
+        }
+        assert_eq!(owned.session().filters(), [Filter::Owner]);
+        assert_eq!(all.session().filters(), []);
+        let counts = (accesses(&owned), accesses(&all));
+        assert!(counts.0 < 1000 && counts.1 > 20_000, "{counts:?} on {}", jdk.name());
     }
 }

@@ -49,8 +49,12 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     let execution = execute(&mut session, &mut phases)?;
     phases.enter("detectors");
     let rules = arguments.rules.clone();
-    let options =
-        detect_static::Options { arrays: arguments.arrays, strict: arguments.strict, rules };
+    let options = detect_static::Options {
+        arrays: arguments.arrays,
+        strict: arguments.strict,
+        use_graphs: matches!(arguments.format, ReportFormat::Json | ReportFormat::Html),
+        rules,
+    };
     let checked = detect_static::check(&mut session.program, &models, &execution, &options);
     phases.finish();
 

@@ -123,6 +123,12 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
             "why it is not",
         ),
         ("unsnarl explain data-race".to_owned(), "what the rule means"),
+        (
+            format!(
+                "javac -g -d {kept}/bank/classes {kept}/bank/Bank.java && unsnarl check {kept}/bank/classes"
+            ),
+            "whether it is gone, when you have followed the hint in Bank.java",
+        ),
         ("unsnarl check your.jar".to_owned(), "your own program"),
         ("unsnarl run -- java -jar your.jar".to_owned(), "the same, watched while it runs"),
         ("unsnarl check --library your-library.jar".to_owned(), "a library without a main"),
@@ -179,7 +185,9 @@ impl Example {
     /// The check of this example, as `unsnarl check` would run it.
     fn check(&self, folder: &Path, jdk: &Jdk) -> CheckArguments {
         let program = ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() };
-        CheckArguments::of(vec![self.classes(folder)], program)
+        // What a page shows is wanted at the end.
+        let format = ReportFormat::Html;
+        CheckArguments { format, ..CheckArguments::of(vec![self.classes(folder)], program) }
     }
 }
 

@@ -10,7 +10,7 @@ use unsnarl_detect_dynamic::{Executed, Places};
 use unsnarl_findings::{Finding, Report, Rule, Statistic};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
-use unsnarl_trace::{Operation, Source, Tables, TraceError};
+use unsnarl_trace::{Event, Source, Tables, TraceError};
 
 use crate::args::DetectArguments;
 
@@ -99,6 +99,19 @@ impl Analyzed {
                 !entry.needs.exact
             });
         }
+        for (entry, _) in &detectors {
+            if let Some(filter) = source.filters().iter().find(|it| !entry.needs.tolerates(**it)) {
+                self.notes.push(format!(
+                    "{name}: {} may miss something: it has to see accesses that the recording leaves out ({}); record \
+                     with `unsnarl run --no-filters`",
+                    entry.name,
+                    filter.name()
+                ));
+            }
+        }
+        if detectors.iter().all(|(_, detector)| detector.takes_elements()) {
+            source.keep_elements();
+        }
         let most = if detectors.len() > 1 { GATHERED } else { 1 };
         let mut executed = self.places.is_some().then(Executed::default);
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());
@@ -110,8 +123,7 @@ impl Analyzed {
                 gathered.append(&mut batch);
             }
             // Ids of what is forgotten come again in the next batch.
-            let forgets =
-                gathered.last().is_some_and(|it| matches!(it.operation, Operation::Forget(_)));
+            let forgets = gathered.last().is_some_and(|it: &Event| it.operation.forgets());
             if has_ended || forgets || gathered.len() >= most {
                 events += gathered.len();
                 if let Some(executed) = &mut executed {

@@ -9,6 +9,8 @@
 //! the slot means the same whichever of the two it was. A program that starts and joins a hundred
 //! thousand threads, a few at a time, has clocks with a few slots.
 
+use std::cmp::Ordering;
+
 use unsnarl_entity::{EntityId, SecondaryMap, entity_id};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId};
 
@@ -48,6 +50,15 @@ impl Epoch {
     #[inline]
     fn time(self) -> u64 {
         self.0 & ((1 << TIME_BITS) - 1)
+    }
+
+    /// Whether it comes before another epoch of the same thread. Not known if the thread has changed its slot.
+    pub(crate) fn in_thread(self, other: Self) -> Option<Ordering> {
+        match self {
+            Self::NEVER => Some(Ordering::Less),
+            _ if self.slot() == other.slot() => Some(self.time().cmp(&other.time())),
+            _ => None,
+        }
     }
 
     fn next(self) -> Self {
@@ -189,6 +200,12 @@ impl Clocks {
         &mut self.threads[thread]
     }
 
+    /// When a thread is; [`Epoch::NEVER`] before its first step.
+    #[inline]
+    pub(crate) fn now(&self, thread: ThreadId) -> Epoch {
+        self.threads[thread].now
+    }
+
     /// The thread that did something at that time.
     pub(crate) fn thread_at(&self, epoch: Epoch) -> ThreadId {
         let owners = &self.slots.owners[epoch.slot().index()];
@@ -243,7 +260,10 @@ impl Clocks {
             | Operation::TransactionEnd
             | Operation::Allocate(_)
             | Operation::Store(_)
-            | Operation::Forget(_) => {}
+            | Operation::Forget(_)
+            | Operation::ReadElements(_)
+            | Operation::WriteElements(_)
+            | Operation::ForgetElements(_) => {}
         }
     }
 

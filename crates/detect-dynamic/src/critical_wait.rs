@@ -9,11 +9,11 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject};
-use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables};
+use unsnarl_trace::{Event, Filter, LockId, Operation, SiteId, Tables};
 
 use crate::calls::CallsId;
 use crate::describe::{self, lock, place};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
 
 const DETECTOR: &str = "dynamic/critical-wait";
@@ -26,7 +26,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: true,
     needs: Needs {
         events: &[EventKind::Lock, EventKind::Contention, EventKind::Method],
-        tolerates: &[Filter::Epoch, Filter::Escape],
+        tolerates: &Filter::ALL,
         exact: false,
     },
     make: |_| Box::new(CriticalWait::default()),
@@ -58,7 +58,7 @@ struct CriticalWait {
 impl Detector for CriticalWait {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         match event.operation {
-            Operation::Read(_) | Operation::Write(_) => return,
+            access if access.is_access() => return,
             Operation::Wait(lock) => {
                 let seen = self.surroundings.seen(event, Kind::Read);
                 let held = self.surroundings.locksets.locks(seen.locks);
@@ -74,6 +74,10 @@ impl Detector for CriticalWait {
             _ => {}
         }
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

@@ -11,9 +11,9 @@
 use rustc_hash::FxHashMap;
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::locksets::{Held, Mode};
 use crate::races::Surroundings;
 use crate::waiting_cycle::{self, Acquisition, Cycle};
@@ -24,12 +24,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::LockOrderCycle,
     summary: "threads that wait for each other's locks when the run ends",
     is_default: true,
-    needs: Needs {
-        // Whatever a thread does shows that it does not wait.
-        events: &EventKind::ALL,
-        tolerates: &[Filter::Epoch, Filter::Escape],
-        exact: false,
-    },
+    needs: Needs { events: &EventKind::PROGRESS, tolerates: &Filter::ALL, exact: false },
     make: |_| Box::new(Deadlock::default()),
 };
 
@@ -50,17 +45,24 @@ impl Detector for Deadlock {
     #[inline]
     fn on(&mut self, event: &Event, _tables: &Tables) {
         match event.operation {
-            // Told by a thread about others.
-            Operation::Forget(_) => {}
+            // Told by a thread about others, or only if somebody else has asked for it.
+            Operation::Forget(_)
+            | Operation::ForgetElements(_)
+            | Operation::Allocate(_)
+            | Operation::Store(_) => {}
             Operation::Request(lock) => {
                 self.waiting[event.thread] = Some(self.request(event, lock))
             }
-            Operation::Read(_) | Operation::Write(_) => self.waiting[event.thread] = None,
+            access if access.is_access() => self.waiting[event.thread] = None,
             _ => {
                 self.waiting[event.thread] = None;
                 self.surroundings.on(event);
             }
         }
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

@@ -3,8 +3,10 @@
 use unsnarl_entity::EntityId;
 use unsnarl_findings::{Frame, Lock, MethodReference, Variable};
 use unsnarl_trace::{
-    self as trace, FieldId, LockId, MethodId, NameId, SiteId, Sites, Tables, ThreadId, VariableId,
+    self as trace, FieldId, LockId, MethodId, NameId, SiteId, Sites, Tables, ThreadId,
 };
+
+use crate::detector::Accessed;
 
 /// What a race is about: races on the same field of different objects, or on different elements of
 /// arrays of one type, are one defect if they are at the same places.
@@ -20,8 +22,8 @@ pub(crate) enum RaceSubject {
 
 impl RaceSubject {
     /// What a race on the variable is about.
-    pub(crate) fn of(variable: VariableId, tables: &Tables) -> Self {
-        match tables.variables[variable] {
+    pub(crate) fn of(variable: impl Into<Accessed>, tables: &Tables) -> Self {
+        match variable.into().variable(tables) {
             trace::Variable::Field(_, field) | trace::Variable::Static(field) => Self::Field(field),
             trace::Variable::Element(array, _) => Self::Elements(tables.objects[array].class),
             trace::Variable::Named(name) => Self::Named(name),
@@ -68,12 +70,17 @@ pub(crate) fn stack(
     callers: impl Iterator<Item = SiteId>,
     tables: &Tables,
 ) -> Vec<Frame> {
-    let is_known = |caller: &SiteId| match &tables.sites {
+    let callers = callers.filter_map(|caller| known_frame(caller, tables));
+    std::iter::once(frame(site, tables)).chain(callers).collect()
+}
+
+/// The frame of a place, if the trace knows its method.
+pub(crate) fn known_frame(site: SiteId, tables: &Tables) -> Option<Frame> {
+    let is_known = match &tables.sites {
         Sites::Numbered => true,
-        Sites::Known(sites) => tables.methods[sites[*caller].method].class.is_some(),
+        Sites::Known(sites) => tables.methods[sites[site].method].class.is_some(),
     };
-    let callers = callers.filter(is_known);
-    std::iter::once(site).chain(callers).map(|site| frame(site, tables)).collect()
+    is_known.then(|| frame(site, tables))
 }
 
 /// The place in a sentence: `location 17`, `Account.java:8`.

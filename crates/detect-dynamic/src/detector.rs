@@ -1,7 +1,9 @@
 //! What a detector is.
 
 use unsnarl_findings::{Finding, Frame, Rule, Variable};
-use unsnarl_trace::{Event, Operation, SiteId, Tables, VariableId};
+use unsnarl_trace::{
+    self as trace, Event, Filter, ObjectId, Operation, SiteId, Tables, VariableId,
+};
 
 use crate::describe::{self, RaceSubject};
 use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
@@ -18,6 +20,11 @@ pub trait Detector: Send {
         for event in events {
             self.on(event, tables);
         }
+    }
+
+    /// Whether it understands [`Operation::ReadElements`] and the like. If not, every element is a variable for it.
+    fn takes_elements(&self) -> bool {
+        false
     }
 
     /// The events that raced since the last call, in the order of the trace, and forgets them.
@@ -50,7 +57,33 @@ pub struct RacingEvent {
     /// Where it is.
     pub site: SiteId,
     /// What it accesses.
-    pub variable: VariableId,
+    pub variable: Accessed,
+}
+
+/// What an event accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Accessed {
+    /// A variable.
+    Variable(VariableId),
+    /// The element of an array at an index.
+    Element(ObjectId, u32),
+}
+
+impl From<VariableId> for Accessed {
+    fn from(variable: VariableId) -> Self {
+        Self::Variable(variable)
+    }
+}
+
+impl Accessed {
+    /// What it stands for.
+    #[must_use]
+    pub fn variable(self, tables: &Tables) -> trace::Variable {
+        match self {
+            Self::Variable(variable) => tables.variables[variable],
+            Self::Element(array, index) => trace::Variable::Element(array, index),
+        }
+    }
 }
 
 impl RacingEvent {
@@ -137,6 +170,14 @@ pub struct Needs {
     pub exact: bool,
 }
 
+impl Needs {
+    /// Whether a filter may be used.
+    #[must_use]
+    pub fn tolerates(&self, filter: Filter) -> bool {
+        !self.events.contains(&EventKind::Access) || self.tolerates.contains(&filter)
+    }
+}
+
 /// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
@@ -154,15 +195,17 @@ pub enum EventKind {
     Channel,
     /// Entering and leaving methods.
     Method,
-    /// Where objects are made, and references to them stored.
+    /// Where objects are made.
+    Allocation,
+    /// Where references are stored.
     Reference,
     /// Begins and ends of transactions.
     Transaction,
 }
 
 impl EventKind {
-    /// All kinds.
-    pub const ALL: [Self; 9] = [
+    /// What shows that a thread goes on. What it makes and stores shows that as well, but to record it costs much.
+    pub const PROGRESS: [Self; 8] = [
         Self::Access,
         Self::Lock,
         Self::Contention,
@@ -170,26 +213,20 @@ impl EventKind {
         Self::Lifetime,
         Self::Channel,
         Self::Method,
-        Self::Reference,
         Self::Transaction,
     ];
-}
-
-/// What a recording may leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Filter {
-    /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
-    /// release between them.
-    Epoch,
-    /// Accesses to objects that no other thread can know yet; see [`Escape`](crate::Escape).
-    Escape,
 }
 
 /// The kind of an operation.
 #[must_use]
 pub fn kind_of(operation: Operation) -> EventKind {
     match operation {
-        Operation::Read(_) | Operation::Write(_) | Operation::Forget(_) => EventKind::Access,
+        Operation::Read(_)
+        | Operation::Write(_)
+        | Operation::Forget(_)
+        | Operation::ReadElements(_)
+        | Operation::WriteElements(_)
+        | Operation::ForgetElements(_) => EventKind::Access,
         Operation::Acquire(_)
         | Operation::Release(_)
         | Operation::AcquireShared(_)
@@ -201,7 +238,8 @@ pub fn kind_of(operation: Operation) -> EventKind {
         Operation::Start | Operation::End => EventKind::Lifetime,
         Operation::Send(_) | Operation::Receive(_) => EventKind::Channel,
         Operation::Enter(_) | Operation::Exit(_) => EventKind::Method,
-        Operation::Allocate(_) | Operation::Store(_) => EventKind::Reference,
+        Operation::Allocate(_) => EventKind::Allocation,
+        Operation::Store(_) => EventKind::Reference,
         Operation::TransactionBegin | Operation::TransactionEnd => EventKind::Transaction,
     }
 }

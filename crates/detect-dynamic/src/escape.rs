@@ -1,5 +1,5 @@
 //! Dynamic escape analysis: which objects only the thread that made them can know. What it does to them need not be
-//! looked at, by detectors that tolerate [`Filter::Escape`](crate::Filter::Escape).
+//! looked at, by detectors that tolerate [`Filter::Escape`](unsnarl_trace::Filter::Escape).
 //!
 //! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 3. An object
 //! escapes when it is stored into a static field or into an object that has escaped, when it is passed to code that
@@ -64,6 +64,9 @@ impl Escape {
                     }
                     Variable::Static(_) | Variable::Named(_) => {}
                 }
+            }
+            Operation::ReadElements(elements) | Operation::WriteElements(elements) => {
+                return self.access(elements.array(), event.thread);
             }
             _ => {}
         }

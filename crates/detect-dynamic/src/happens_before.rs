@@ -24,16 +24,27 @@
 //! count as one until the first race. With [`Options::all`] no pair of places is left out: of every thread the last
 //! access of each kind at each place is kept from the beginning, which takes more time and memory.
 
+mod arrays;
+mod every_pair;
+mod states;
+
+use std::hint::black_box;
+
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, Operation, Tables, VariableId};
+use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
+use self::arrays::{Access, Arrays};
+use self::every_pair::EveryPair;
+use self::states::{State, States};
 use crate::clocks::{Clocks, ThreadClock};
 use crate::describe::RaceSubject;
-use crate::detector::RacingEvent;
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, Options};
-use crate::lasts::{Last, put};
+use crate::detector::{Accessed, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options};
+use crate::lasts::Last;
+use crate::locksets::Locksets;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::Steps;
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -43,7 +54,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: true,
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
-        tolerates: &[Filter::Epoch],
+        tolerates: &[Filter::Epoch, Filter::Escape],
         exact: false,
     },
     make,
@@ -56,6 +67,10 @@ const TELLING: Telling = Telling {
     verdict: "and nothing in the run orders the two",
 };
 
+/// Of so many events the states of the variables are asked for before the first is looked at: memory delivers many
+/// of them in the time of one.
+const NEAR: usize = 16;
+
 fn make(options: &Options) -> Box<dyn Detector> {
     match options.all {
         true => Box::new(EveryPair::default()),
@@ -67,56 +82,12 @@ fn make(options: &Options) -> Box<dyn Detector> {
 struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
+    steps: Steps,
     variables: SecondaryMap<VariableId, State>,
-    /// Reads by several threads of variables without a race.
-    reads: ReadPool,
-    /// Everything about variables with a race.
-    histories: Vec<History>,
-    free_histories: Vec<u32>,
+    arrays: Arrays,
+    states: States,
     racy_variables: u64,
     races: Races,
-}
-
-/// What is known about the accesses to a variable so far.
-#[derive(Clone, Copy, Debug, Default)]
-enum State {
-    /// There was none.
-    #[default]
-    Untouched,
-    /// No race, and the last read, if any, comes after all others.
-    Ordered { write: Last, read: Last },
-    /// No race, and concurrent reads since the last write: their place in the pool.
-    ReadShared { write: Last, reads: u32 },
-    /// There was a race; the place of the history in its pool.
-    Racy(u32),
-}
-
-/// The last accesses of every slot, at the index of the slot.
-#[derive(Clone, Debug, Default)]
-struct History {
-    writes: Vec<Last>,
-    reads: Vec<Last>,
-}
-
-/// Concurrent reads of variables, each for every slot, with places that are used again.
-#[derive(Default)]
-struct ReadPool {
-    values: Vec<Vec<Last>>,
-    free: Vec<u32>,
-}
-
-impl ReadPool {
-    fn take_place(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.values.push(Vec::new());
-            u32::try_from(self.values.len() - 1).expect("no more places than variables")
-        })
-    }
-
-    fn give_back(&mut self, place: u32) {
-        self.values[place as usize].clear();
-        self.free.push(place);
-    }
 }
 
 // Accesses are nearly all events: they are handled in the loop over a batch, without a call.
@@ -126,12 +97,39 @@ impl Detector for HappensBefore {
         match event.operation {
             Operation::Read(variable) => self.read(event, variable, tables),
             Operation::Write(variable) => self.write(event, variable, tables),
-            Operation::Forget(variable) => self.forget(variable),
+            Operation::ReadElements(elements) => {
+                self.elements(event, elements, Kind::Read, tables);
+            }
+            Operation::WriteElements(elements) => {
+                self.elements(event, elements, Kind::Write, tables);
+            }
+            Operation::Forget(variable) => {
+                self.states.forget(std::mem::take(&mut self.variables[variable]));
+            }
+            Operation::ForgetElements(array) => self.arrays.forget(array, &mut self.states),
             _ => {
+                self.steps.on(event, &self.clocks, &self.surroundings.locksets);
                 self.clocks.on(event);
                 self.surroundings.on(event);
             }
         }
+    }
+
+    fn on_all(&mut self, events: &[Event], tables: &Tables) {
+        for near in events.chunks(NEAR) {
+            for event in near {
+                if let Operation::Read(variable) | Operation::Write(variable) = event.operation {
+                    black_box(self.states.fetch(&self.variables[variable]));
+                }
+            }
+            for event in near {
+                self.on(event, tables);
+            }
+        }
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
@@ -165,191 +163,97 @@ impl HappensBefore {
     #[inline(always)]
     fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
-        let now = clock.now();
-        let last = Last::new(now, &self.surroundings.seen(event, Kind::Read));
-        let state = &mut self.variables[variable];
-        match *state {
-            State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
-            State::Ordered { read, .. } if read.epoch == now => {}
-            State::Ordered { write, ref mut read } if write.is_known(clock) => {
-                if read.is_known(clock) {
-                    *read = last;
-                } else {
-                    let earlier = *read;
-                    let reads = self.reads.take_place();
-                    put(&mut self.reads.values[reads as usize], earlier);
-                    put(&mut self.reads.values[reads as usize], last);
-                    *state = State::ReadShared { write, reads };
-                }
-            }
-            State::ReadShared { write, reads } if write.is_known(clock) => {
-                put(&mut self.reads.values[reads as usize], last);
-            }
-            _ => self.race(event, variable, Kind::Read, tables),
+        let last = Last::new(clock.now(), &self.surroundings.seen(event, Kind::Read));
+        if !self.states.read(&mut self.variables[variable], last, clock) {
+            self.race(event, variable, Kind::Read, tables);
         }
     }
 
     #[inline(always)]
     fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
-        let now = clock.now();
-        let last = Last::new(now, &self.surroundings.seen(event, Kind::Write));
-        let state = &mut self.variables[variable];
-        match *state {
-            State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
-            State::Ordered { write, .. } if write.epoch == now => {}
-            State::Ordered { ref mut write, read }
-                if write.is_known(clock) && read.is_known(clock) =>
-            {
-                *write = last;
-            }
-            State::ReadShared { write, reads }
-                if write.is_known(clock)
-                    && self.reads.values[reads as usize]
-                        .iter()
-                        .all(|read| read.is_known(clock)) =>
-            {
-                self.reads.give_back(reads);
-                *state = State::Ordered { write: last, read: Last::never() };
-            }
-            _ => self.race(event, variable, Kind::Write, tables),
+        let last = Last::new(clock.now(), &self.surroundings.seen(event, Kind::Write));
+        if !self.states.write(&mut self.variables[variable], last, clock) {
+            self.race(event, variable, Kind::Write, tables);
         }
     }
 
     /// An access to a variable that has had a race, or has one now.
     #[cold]
     fn race(&mut self, event: &Event, variable: VariableId, kind: Kind, tables: &Tables) {
-        let history = self.history(variable);
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let seen = self.surroundings.seen(event, kind);
         let last = Last::new(clock.now(), &seen);
-        let History { writes, reads } = &mut self.histories[history as usize];
-        let mut unordered: Vec<(Last, Kind)> =
-            writes.iter().map(|&write| (write, Kind::Write)).collect();
-        if kind == Kind::Write {
-            unordered.extend(reads.iter().map(|&read| (read, Kind::Read)));
-        }
-        unordered.retain(|(earlier, _)| !earlier.is_known(clock));
-        match kind {
-            Kind::Read => put(reads, last),
-            Kind::Write => put(writes, last),
-        }
+        let state = &mut self.variables[variable];
+        self.racy_variables += u64::from(!matches!(state, State::Racy(_)));
+        let unordered = self.states.race(state, kind, last, clock);
         if !unordered.is_empty() {
-            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
+            let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
+            tell(&mut self.races, variable.into(), &unordered, seen, &past, tables);
         }
     }
 
-    /// The place of a variable's full history, which begins with what the epochs know.
-    fn history(&mut self, variable: VariableId) -> u32 {
-        let mut history = History::default();
-        match self.variables[variable] {
-            State::Racy(place) => return place,
-            State::Untouched => {}
-            State::Ordered { write, read } => {
-                put(&mut history.writes, write);
-                put(&mut history.reads, read);
-            }
-            State::ReadShared { write, reads } => {
-                put(&mut history.writes, write);
-                history.reads.clone_from(&self.reads.values[reads as usize]);
-                self.reads.give_back(reads);
-            }
-        }
-        let place = match self.free_histories.pop() {
-            Some(place) => {
-                self.histories[place as usize] = history;
-                place
-            }
-            None => {
-                self.histories.push(history);
-                u32::try_from(self.histories.len() - 1).expect("no more places than variables")
-            }
+    fn elements(&mut self, event: &Event, elements: Elements, kind: Kind, tables: &Tables) {
+        let clock: &ThreadClock = self.clocks.of(event.thread);
+        let seen = self.surroundings.seen(event, kind);
+        let mut access = Access {
+            states: &mut self.states,
+            clock,
+            kind,
+            last: Last::new(clock.now(), &seen),
+            races: Vec::new(),
+            newly_racy: 0,
         };
-        self.variables[variable] = State::Racy(place);
-        self.racy_variables += 1;
-        place
-    }
-
-    fn forget(&mut self, variable: VariableId) {
-        match std::mem::take(&mut self.variables[variable]) {
-            State::Untouched | State::Ordered { .. } => {}
-            State::ReadShared { reads, .. } => self.reads.give_back(reads),
-            State::Racy(place) => {
-                self.histories[place as usize] = History::default();
-                self.free_histories.push(place);
-            }
+        self.arrays.access(elements, &mut access);
+        let Access { races, newly_racy, .. } = access;
+        if races.is_empty() {
+            self.racy_variables += newly_racy;
+            return;
         }
+        let mut racing: Vec<(u32, usize)> = Vec::new();
+        for (number, race) in races.iter().enumerate() {
+            racing.extend(race.elements.indices().map(|index| (index as u32, number)));
+        }
+        racing.sort_unstable();
+        if !elements.ascends() {
+            racing.reverse();
+        }
+        self.racy_variables += newly_racy;
+        let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
+        for (index, number) in racing {
+            let element = Accessed::Element(elements.array(), index);
+            tell(&mut self.races, element, &races[number].unordered, seen, &past, tables);
+        }
+    }
+}
+
+/// What is known of what threads did.
+struct Past<'d> {
+    clocks: &'d Clocks,
+    locksets: &'d Locksets,
+    steps: &'d Steps,
+}
+
+impl<'d> Past<'d> {
+    fn new(clocks: &'d Clocks, surroundings: &'d Surroundings, steps: &'d Steps) -> Self {
+        Self { clocks, locksets: &surroundings.locksets, steps }
     }
 }
 
 fn tell(
     races: &mut Races,
-    variable: VariableId,
-    unordered: Vec<(Last, Kind)>,
+    variable: Accessed,
+    unordered: &[(Last, Kind)],
     later: Seen,
-    clocks: &Clocks,
+    past: &Past<'_>,
     tables: &Tables,
 ) {
     races.add_event(later.site, variable);
     let subject = RaceSubject::of(variable, tables);
-    for (earlier, kind) in unordered {
-        races.add_pair(subject, earlier.seen(kind, clocks), later);
-    }
-}
-
-/// Tells every pair of places. Of the accesses of a slot at a place the last one is unordered if any is.
-#[derive(Default)]
-struct EveryPair {
-    clocks: Clocks,
-    surroundings: Surroundings,
-    variables: SecondaryMap<VariableId, Places>,
-    racy_variables: u64,
-    races: Races,
-}
-
-/// The last access of every slot, of every kind, at every place.
-#[derive(Clone, Debug, Default)]
-struct Places {
-    lasts: Vec<(Last, Kind)>,
-    is_racy: bool,
-}
-
-impl Detector for EveryPair {
-    fn on(&mut self, event: &Event, tables: &Tables) {
-        let Some((variable, seen)) = self.surroundings.access(event) else {
-            if let Operation::Forget(variable) = event.operation {
-                self.variables[variable] = Places::default();
-            }
-            self.clocks.on(event);
-            self.surroundings.on(event);
-            return;
-        };
-        let clock: &ThreadClock = self.clocks.of(event.thread);
-        let last = Last::new(clock.now(), &seen);
-        let Places { lasts, is_racy } = &mut self.variables[variable];
-        let conflicts = |kind: Kind| kind == Kind::Write || seen.kind == Kind::Write;
-        let unordered =
-            lasts.iter().filter(|(earlier, kind)| conflicts(*kind) && !earlier.is_known(clock));
-        let unordered: Vec<(Last, Kind)> = unordered.copied().collect();
-        let is_same = |(earlier, kind): &&mut (Last, Kind)| {
-            earlier.epoch.slot() == last.epoch.slot()
-                && (earlier.site, *kind) == (last.site, seen.kind)
-        };
-        match lasts.iter_mut().find(is_same) {
-            Some((earlier, _)) => *earlier = last,
-            None => lasts.push((last, seen.kind)),
-        }
-        if !unordered.is_empty() {
-            self.racy_variables += u64::from(!std::mem::replace(is_racy, true));
-            tell(&mut self.races, variable, unordered, seen, &self.clocks, tables);
-        }
-    }
-
-    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
-        self.races.take_events()
-    }
-
-    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
-        checked(&self.races, self.racy_variables, &self.clocks, &self.surroundings, tables)
+    for &(last, kind) in unordered {
+        let earlier = last.seen(kind, past.clocks);
+        let threads = [earlier.thread, later.thread];
+        let timeline = || past.steps.timeline(&last, threads, past.locksets, tables);
+        races.add_pair_in_time(subject, earlier, later, timeline);
     }
 }

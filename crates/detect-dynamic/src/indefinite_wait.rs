@@ -12,10 +12,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, LockId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
 use crate::describe::{self, lock, place};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
 
 const DETECTOR: &str = "dynamic/indefinite-wait";
@@ -26,12 +26,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::IndefiniteWait,
     summary: "threads that wait when the run ends, and that nobody notified",
     is_default: true,
-    needs: Needs {
-        // Whatever a thread does shows that it does not wait.
-        events: &EventKind::ALL,
-        tolerates: &[Filter::Epoch, Filter::Escape],
-        exact: false,
-    },
+    needs: Needs { events: &EventKind::PROGRESS, tolerates: &Filter::ALL, exact: false },
     make: |_| Box::new(IndefiniteWait::default()),
 };
 
@@ -66,9 +61,12 @@ impl Detector for IndefiniteWait {
     #[inline]
     fn on(&mut self, event: &Event, _tables: &Tables) {
         let state = match event.operation {
-            // Told by a thread about others.
-            Operation::Forget(_) => return,
-            Operation::Read(_) | Operation::Write(_) => {
+            // Told by a thread about others, or only if somebody else has asked for it.
+            Operation::Forget(_)
+            | Operation::ForgetElements(_)
+            | Operation::Allocate(_)
+            | Operation::Store(_) => return,
+            access if access.is_access() => {
                 self.states[event.thread] = State::Runs;
                 return;
             }
@@ -87,6 +85,10 @@ impl Detector for IndefiniteWait {
             _ => {}
         }
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

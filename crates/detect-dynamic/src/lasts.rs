@@ -9,7 +9,7 @@ use crate::locksets::LocksetId;
 use crate::races::{Kind, Seen};
 
 /// The last access of a kind: when and by whom, where, called from where, and with which locks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Last {
     pub(crate) epoch: Epoch,
     pub(crate) site: SiteId,

@@ -24,6 +24,7 @@ mod prediction;
 mod protections;
 mod races;
 mod stale_value;
+mod steps;
 mod sync_preserving;
 mod sync_preserving_deadlock;
 mod two_lockset;
@@ -33,7 +34,7 @@ mod wcp;
 mod witnesses;
 
 pub use detector::{
-    Checked, DETECTORS, Detector, DetectorEntry, EventKind, Filter, Needs, Options,
+    Accessed, Checked, DETECTORS, Detector, DetectorEntry, EventKind, Needs, Options,
 };
 pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;

@@ -25,10 +25,10 @@ use indexmap::IndexMap;
 use rustc_hash::FxHasher;
 use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Severity};
-use unsnarl_trace::{self as trace, Event, LockId, NameId, Operation, Tables, ThreadId};
+use unsnarl_trace::{self as trace, Event, Filter, LockId, NameId, Operation, Tables, ThreadId};
 
 use crate::clocks::{Clocks, ThreadClock};
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::lock_cycles::{PlaceId, Search, Step};
 use crate::locksets::{Held, Mode};
 use crate::periods::Periods;
@@ -49,7 +49,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: true,
     needs: Needs {
         events: &[EventKind::Lock, EventKind::Thread, EventKind::Channel],
-        tolerates: &[Filter::Epoch, Filter::Escape],
+        tolerates: &Filter::ALL,
         exact: false,
     },
     make: |_| Box::new(LockOrder::default()),
@@ -94,7 +94,7 @@ impl Detector for LockOrder {
     fn on(&mut self, event: &Event, _tables: &Tables) {
         use Operation::{Acquire, AcquireShared, End, Fork, Join, Receive, Send, Wake};
         match event.operation {
-            Operation::Read(_) | Operation::Write(_) => return,
+            access if access.is_access() => return,
             Acquire(lock) | Wake(lock) => self.acquire(event, lock, Mode::Exclusive),
             AcquireShared(lock) => self.acquire(event, lock, Mode::Shared),
             Fork(child) | Join(child) => {
@@ -111,6 +111,10 @@ impl Detector for LockOrder {
         }
         self.periods.on(event);
         self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

@@ -107,6 +107,20 @@ impl Locksets {
         set == self.empty
     }
 
+    /// How many locks are in a set.
+    #[inline]
+    pub(crate) fn depth(&self, set: LocksetId) -> u32 {
+        self.sets[set].depth
+    }
+
+    /// How often a lock is in a set.
+    #[inline]
+    pub(crate) fn count(&self, set: LocksetId, lock: LockId) -> usize {
+        let below = |set: LocksetId| self.sets[set].newest;
+        let held = std::iter::successors(below(set), |&(_, others)| below(others));
+        held.filter(|(held, _)| held.lock == lock).count()
+    }
+
     /// The locks of a set, the one that was acquired first, first; a lock that was entered several
     /// times, as often.
     pub(crate) fn locks(&self, set: LocksetId) -> Vec<LockId> {

@@ -19,10 +19,10 @@
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace::{Event, Operation, Tables, VariableId};
+use unsnarl_trace::{Event, Filter, Operation, Tables, VariableId};
 
 use crate::describe::RaceSubject;
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Filter, Needs, RacingEvent};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::escape::Escape;
 use crate::lasts::{Last, put};
 use crate::periods::Periods;
@@ -41,6 +41,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
             EventKind::Lock,
             EventKind::Thread,
             EventKind::Channel,
+            EventKind::Allocation,
             EventKind::Reference,
         ],
         tolerates: &[Filter::Escape],

@@ -23,7 +23,10 @@
 //! - Checks are grouped as in section 7.1.4: accesses of a thread to an object one behind the other, with the same locks, are
 //!   one check. With [`Options::all`](crate::Options) they are not, and a told object is looked at further.
 //! - A lock that is held together with other readers protects reads alone.
-//! - It looks at events. The state machine in the running program, where most objects cost two comparisons, is left for later.
+//! - The states up to the hand-off live in the running program as well ([`Filter::Owner`](unsnarl_trace::Filter::Owner)): if
+//!   this detector is the only one that looks at accesses, those of an owner cost it a comparison and are not recorded.
+//!   Who makes an object, who comes second and what happens from there on are events, and so a recording says what the
+//!   live run said. What follows the hand-off is looked at here, not in the program.
 //!
 //! Guarantees: an object is told exactly once, at the first access behind which two threads have accessed variables of it
 //! that were written since the hand-off, and no lock was held at all these accesses.
@@ -35,7 +38,7 @@
 use rustc_hash::FxHashMap;
 use unsnarl_findings::{Evidence, Finding, Rule, Variable};
 use unsnarl_trace::{
-    self as trace, Event, NameId, ObjectId, Operation, Tables, ThreadId, VariableId,
+    self as trace, Event, Filter, NameId, ObjectId, Operation, Tables, ThreadId, VariableId,
 };
 
 use crate::describe::RaceSubject;
@@ -52,8 +55,8 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "objects that several threads use after their first owner, without a lock for all uses",
     is_default: false,
     needs: Needs {
-        events: &[EventKind::Access, EventKind::Lock, EventKind::Reference],
-        tolerates: &[],
+        events: &[EventKind::Access, EventKind::Lock, EventKind::Allocation],
+        tolerates: &[Filter::Owner],
         exact: false,
     },
     make: |options| Box::new(ObjectRace { all: options.all, ..ObjectRace::default() }),

@@ -116,7 +116,8 @@ impl Predicted {
             self.refused += 1;
             return false;
         }
-        if self.races.add_pair(subject, one, two) {
+        let timeline = || prediction::timeline(window, [earlier, later], tables);
+        if self.races.add_pair_in_time(subject, one, two, timeline) {
             self.reorderings.push(prediction::describe(window, order, tables));
         }
         true

@@ -3,15 +3,19 @@
 
 use std::hash::BuildHasherDefault;
 
+use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Step, Subject};
 use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
 
 use crate::calls::{Calls, CallsId};
 use crate::describe::{RaceSubject, lock, place, stack, thread};
-use crate::detector::RacingEvent;
+use crate::detector::{Accessed, RacingEvent};
 use crate::locksets::{LocksetId, Locksets};
+
+/// How many pairs of a trace have time lines, which are larger than all else that is kept of a pair.
+const MOST_TIMELINES: usize = 4096;
 
 /// What an access does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,8 +98,14 @@ pub(crate) struct Telling {
 pub(crate) struct Races {
     events: Vec<RacingEvent>,
     event_count: u64,
-    /// Both accesses when a pair was seen first.
-    pairs: IndexMap<Pair, [Seen; 2], BuildHasherDefault<FxHasher>>,
+    pairs: IndexMap<Pair, Told, BuildHasherDefault<FxHasher>>,
+}
+
+/// Both accesses when a pair was seen first, and what happened around them if somebody knows.
+#[derive(Debug)]
+struct Told {
+    accesses: [Seen; 2],
+    timeline: Vec<Step>,
 }
 
 /// Two accesses, by what and where they are.
@@ -108,18 +118,31 @@ struct Pair {
 
 impl Races {
     /// Tells an event.
-    pub(crate) fn add_event(&mut self, site: SiteId, variable: VariableId) {
+    pub(crate) fn add_event(&mut self, site: SiteId, variable: impl Into<Accessed>) {
         self.event_count += 1;
-        self.events.push(RacingEvent { site, variable });
+        self.events.push(RacingEvent { site, variable: variable.into() });
     }
 
     /// Tells an event with an earlier one. Whether that is new.
     pub(crate) fn add_pair(&mut self, subject: RaceSubject, earlier: Seen, later: Seen) -> bool {
+        self.add_pair_in_time(subject, earlier, later, Vec::new)
+    }
+
+    /// The same, with a time line, which is made if the pair is new and not one of very many.
+    pub(crate) fn add_pair_in_time(
+        &mut self,
+        subject: RaceSubject,
+        earlier: Seen,
+        later: Seen,
+        timeline: impl FnOnce() -> Vec<Step>,
+    ) -> bool {
         let place = |seen: Seen| (seen.site, seen.kind);
         let pair = Pair { subject, earlier: place(earlier), later: place(later) };
-        let is_new = !self.pairs.contains_key(&pair);
-        self.pairs.entry(pair).or_insert([earlier, later]);
-        is_new
+        let known = self.pairs.len();
+        let Entry::Vacant(entry) = self.pairs.entry(pair) else { return false };
+        let timeline = if known < MOST_TIMELINES { timeline() } else { Vec::new() };
+        entry.insert(Told { accesses: [earlier, later], timeline });
+        true
     }
 
     /// The events since the last call.
@@ -139,8 +162,8 @@ impl Races {
         surroundings: &Surroundings,
         tables: &Tables,
     ) -> Vec<Finding> {
-        let finding = |(pair, seen): (&Pair, &[Seen; 2])| {
-            let accesses = seen.map(|Seen { thread, kind, site, calls, locks }| {
+        let finding = |(pair, pair_told): (&Pair, &Told)| {
+            let accesses = pair_told.accesses.map(|Seen { thread, kind, site, calls, locks }| {
                 let kind = match kind {
                     Kind::Read => AccessKind::Read,
                     Kind::Write => AccessKind::Write,
@@ -157,7 +180,10 @@ impl Races {
             );
             let subject = Subject::variable(variable);
             let Telling { rule, evidence, detector, .. } = *telling;
-            Finding::new(rule, subject, evidence, detector, message, accesses.into())
+            let accesses = accesses.into();
+            let mut finding = Finding::new(rule, subject, evidence, detector, message, accesses);
+            finding.timeline.clone_from(&pair_told.timeline);
+            finding
         };
         self.pairs.iter().map(finding).collect()
     }

@@ -166,6 +166,7 @@ impl StaleValue {
         known.late.retain(|late| {
             let is_shown = may_come_between(late, &own) && !clock.knows(late.when);
             if is_shown {
+                let variable = variable.into();
                 self.shown_later.push(RacingEvent { site: late.write.site, variable });
                 told.push((late.clone(), Evidence::Predicted));
             }
@@ -183,7 +184,7 @@ impl StaleValue {
                     true => Evidence::Predicted,
                     false => Evidence::Observed,
                 };
-                self.events.push(RacingEvent { site: seen.site, variable });
+                self.events.push(RacingEvent { site: seen.site, variable: variable.into() });
                 told.push((late, evidence));
             } else {
                 let is_such = |other: &LateWrite| {

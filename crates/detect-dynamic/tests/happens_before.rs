@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, Options, RacingEvent};
+use unsnarl_detect_dynamic::{Accessed, Checked, Options, RacingEvent};
 use unsnarl_entity::EntityId;
 use unsnarl_findings::{AccessKind, Finding, Frame};
 use unsnarl_trace::{
@@ -123,7 +123,7 @@ proptest! {
                 }
             }
         }
-        let variables = |events: &[Event]| -> BTreeSet<VariableId> {
+        let variables = |events: &[Event]| -> BTreeSet<Accessed> {
             run(events, &tables).0.iter().map(|event| event.variable).collect()
         };
         prop_assert_eq!(variables(&events), variables(&kept));

@@ -103,7 +103,9 @@ fn expected(trace: &[(Event, Vec<Holding>)]) -> Vec<usize> {
                     life.clear();
                     is_told = false;
                 }
-                Operation::Allocate(_) if variables.len() > 1 => life.push(step),
+                Operation::Allocate(object) if object.index() == 0 && variables.len() > 1 => {
+                    life.push(step);
+                }
                 Operation::Read(variable) | Operation::Write(variable)
                     if variables.contains(&variable) =>
                 {

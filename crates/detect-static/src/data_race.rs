@@ -13,12 +13,13 @@
 use std::collections::BTreeSet;
 
 use rayon::prelude::*;
-use unsnarl_findings::{Access, Evidence, Finding, Rule, Severity, Subject};
+use unsnarl_findings::{Access, Evidence, Finding, Rule, Severity, Subject, UseGraph};
 use unsnarl_program::heap::{ObjectId, OriginKind};
-use unsnarl_symbolic::{AccessKind, Event, EventId};
+use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Used};
 
 use crate::conflict::{Conflicting, Pair, VariableKind};
 use crate::describe::Describe;
+use crate::use_graph::UseGraphs;
 use crate::{Input, Output, hint, reasons};
 
 /// The name in findings.
@@ -55,9 +56,12 @@ impl ConflictClass {
 /// Finds data races.
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut counts = ConflictClass::ALL.map(|class| (class, 0));
+    let graphs = input.use_graphs.as_ref();
     let races = input.conflicts().variables.par_iter().map(|conflicting| {
         let race = Race::new(input.describe, conflicting);
-        (race.class, race.finding())
+        let mut finding = race.finding();
+        finding.uses = graphs.and_then(|graphs| race.uses(graphs));
+        (race.class, finding)
     });
     for (found, finding) in races.collect::<Vec<_>>() {
         for (class, count) in &mut counts {
@@ -115,6 +119,25 @@ impl<'r, 'm> Race<'r, 'm> {
             finding.severity = Severity::Warning;
         }
         finding
+    }
+
+    /// How threads use the variable in the object of the best conflict.
+    fn uses(&self, graphs: &UseGraphs<'_, '_>) -> Option<UseGraph> {
+        let Pair { object, write, other } = self.best;
+        let used = match (object, self.event(write).accessed) {
+            (Some(object), _) => Used::Object(object),
+            (None, Accessed::Field(field)) => Used::Static(field),
+            (None, _) => return None,
+        };
+        let is_of_object = |event: &EventId| {
+            object.is_none_or(|object| self.event(*event).objects.contains(&object))
+        };
+        let earlier = match self.conflicting.kind {
+            VariableKind::Field(field) => self.describe.writes_of(field),
+            VariableKind::Contents(_) | VariableKind::Elements(_) => &[],
+        };
+        let accesses = self.conflicting.events.iter().chain(earlier).copied();
+        Some(graphs.graph(used, [write, other], accesses.filter(is_of_object)))
     }
 
     /// The accesses to show: those of the best conflict, then others.

@@ -29,6 +29,7 @@ mod shared_constant_lock;
 mod stale_value;
 mod unreleased_lock;
 mod unsafe_publication;
+mod use_graph;
 mod wait_outside_loop;
 mod waits;
 mod walk;
@@ -45,6 +46,7 @@ use conflict::Conflicts;
 use describe::Describe;
 use lock_index::LockIndex;
 use lock_use::LockUse;
+use use_graph::UseGraphs;
 
 pub use explain::explain_field;
 pub use explain_method::explain_method;
@@ -57,6 +59,8 @@ pub struct Options {
     pub arrays: bool,
     /// Report every use of a stale value (seed 003), not only those that others may notice.
     pub strict: bool,
+    /// Find out how threads use what races are about, for people to look at.
+    pub use_graphs: bool,
     /// Look only for these; for all, if there are none.
     pub rules: Vec<Rule>,
 }
@@ -128,6 +132,8 @@ struct Input<'i, 'm> {
     describe: &'i Describe<'i, 'm>,
     options: &'i Options,
     conflicts: OnceCell<Conflicts>,
+    /// If they are wanted and can be made.
+    use_graphs: Option<UseGraphs<'i, 'm>>,
     lock_index: OnceCell<LockIndex>,
     /// What the input does with locks; nothing unless a detector is wanted that looks at it.
     lock_use: LockUse,
@@ -166,8 +172,10 @@ pub fn check(
         false => LockUse::default(),
     };
     let describe = Describe::new(program, execution);
+    let use_graphs = options.use_graphs.then(|| UseGraphs::new(&describe)).flatten();
     let (conflicts, lock_index) = Default::default();
-    let input = Input { describe: &describe, options, conflicts, lock_index, lock_use };
+    let describe = &describe;
+    let input = Input { describe, options, conflicts, use_graphs, lock_index, lock_use };
     let mut checked = Checked::default();
     for detector in &wanted {
         (detector.run)(&input, &mut checked);

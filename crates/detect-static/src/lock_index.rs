@@ -120,7 +120,8 @@ fn narrowed(describe: &Describe<'_, '_>) -> FxHashMap<ContextId, Arc<[ObjectId]>
     let execution = describe.execution;
     let events = execution.lock_events.values().filter(|event| event.objects.len() > 1);
     let roots: EntitySet<ContextId> = execution.roots().iter().map(|&(_, root)| root).collect();
-    let callers: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> = execution.callers();
+    let callers: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
+        execution.context_callers();
     let mut narrowed = FxHashMap::default();
     for event in events.filter(|event| is_own_lock(describe, event)) {
         if roots.contains(event.context) || narrowed.contains_key(&event.context) {

@@ -23,10 +23,11 @@ use unsnarl_entity::EntitySet;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Rule, Subject, Variable};
 use unsnarl_program::FieldId;
 use unsnarl_program::heap::{self, ObjectId, OriginId};
-use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Order};
+use unsnarl_symbolic::{AccessKind, Accessed, Event, EventId, Order, Used};
 
 use crate::conflict::{Pair, VariableKind, judged_objects};
 use crate::describe::{Describe, counted, listed, simple_name};
+use crate::use_graph::UseGraphs;
 use crate::{Input, Output, code, reasons};
 
 /// The name in findings.
@@ -84,9 +85,11 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
         let pairs = racy.iter().flat_map(|(_, pairs)| pairs.iter());
         Accesses::new(describe, &published(describe, pairs))
     };
+    let graphs = input.use_graphs.as_ref();
     let found = racy.par_iter().map(|(field, pairs)| {
         let found = publications(describe, &accesses, *field, pairs);
-        found.into_values().map(|publication| publication.finding(describe)).collect()
+        let publications = found.into_values();
+        publications.map(|it| it.finding(describe, graphs)).collect()
     });
     let found: Vec<Vec<Finding>> = found.collect();
     let before = output.findings.len();
@@ -280,7 +283,7 @@ fn missed(
 }
 
 impl Publication {
-    fn finding(&self, describe: &Describe<'_, '_>) -> Finding {
+    fn finding(&self, describe: &Describe<'_, '_>, graphs: Option<&UseGraphs<'_, '_>>) -> Finding {
         let through = describe.short_field(self.through);
         let class = simple_name(&describe.object_class(self.object)).to_owned();
         let (first, &(write, read)) =
@@ -343,6 +346,9 @@ impl Publication {
         let finals =
             if is_input { format!(", or the fields of {class} final") } else { String::new() };
         finding.hint = Some(format!("make {through} volatile{finals}"));
+        finding.uses = graphs.map(|graphs| {
+            graphs.graph(Used::Object(self.object), [write, read], [self.publishing])
+        });
         finding
     }
 

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::{Access, Confidence, Fingerprint, Frame, Reason, Rule, Severity, Subject, Suppression};
+use crate::{
+    Access, Confidence, Fingerprint, Frame, Reason, Rule, Severity, Step, Subject, Suppression,
+    UseGraph,
+};
 
 /// One defect, found by one or more detectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,11 @@ pub struct Finding {
     /// The accesses that together are the defect: usually two, one for each acquisition of a lock
     /// cycle, one where a method alone is at fault.
     pub accesses: Vec<Access>,
+    /// What the threads of the first two accesses did to synchronize around them, in the order of the run, with the
+    /// accesses among it. Empty if that is not known.
+    pub timeline: Vec<Step>,
+    /// How threads use what the finding is about, if static analysis has found that out.
+    pub uses: Option<UseGraph>,
     /// Why it does not count, if somebody has decided so.
     pub suppression: Option<Suppression>,
 }
@@ -53,6 +61,8 @@ impl Finding {
             reasons: Vec::new(),
             hint: None,
             accesses,
+            timeline: Vec::new(),
+            uses: None,
             suppression: None,
         }
     }

@@ -17,6 +17,8 @@ mod report;
 mod rule;
 mod subject;
 mod suppression;
+mod timeline;
+mod uses;
 
 pub use access::{Access, AccessKind, Frame, MethodReference};
 pub use confidence::{Confidence, Effect, Heuristic, Reason};
@@ -27,3 +29,5 @@ pub use report::{Report, SCHEMA, Statistic, Tool};
 pub use rule::{Rule, Severity};
 pub use subject::{Lock, Subject, Variable};
 pub use suppression::{Suppression, SuppressionKind};
+pub use timeline::{Step, StepKind};
+pub use uses::{EdgeKind, Use, UseEdge, UseGraph, UseKind, UsingThread};

@@ -4,7 +4,7 @@
 //! severity is the worse one, and what is suppressed once is suppressed. The finding with the stronger evidence leads: its message, its hint and
 //! its accesses come first, because what was seen in a run convinces more than what might be. Of the
 //! other's accesses those at sites that the leader does not show are added; a lock cycle keeps the
-//! leader's, one per acquisition. The result depends neither on the order of the findings nor on how
+//! leader's, one per acquisition. The time line is the leader's, whose accesses it is about. The result depends neither on the order of the findings nor on how
 //! many threads produced them, and it has the fingerprint of its parts.
 
 use std::cmp::Reverse;
@@ -40,6 +40,7 @@ impl Finding {
         self.evidence.extend(follower.evidence);
         self.detectors.extend(follower.detectors);
         self.hint = self.hint.take().or(follower.hint);
+        self.uses = self.uses.take().or(follower.uses);
         self.suppression = self.suppression.take().or(follower.suppression);
         for reason in follower.reasons {
             if self.reasons.iter().all(|known| known.name != reason.name) {
@@ -102,6 +103,7 @@ fn follows(finding: &Finding) -> impl Ord + '_ {
         &finding.detectors,
         &finding.reasons,
         &finding.suppression,
+        (&finding.timeline, &finding.uses),
     )
 }
 

@@ -67,13 +67,17 @@ pub struct Filters {
     pub epoch: bool,
     /// Final fields of objects, and what a constructor does to `this` before anybody else can know it.
     pub escape: bool,
+    /// What the first owner of an object does to it until another thread comes, and behind that what is redundant
+    /// in an epoch. Only the runtime knows owners: every access has its probe.
+    pub owner: bool,
 }
 
 impl Filters {
-    /// All of them: races are found all the same, if not at every access that takes part in one.
-    pub const ALL: Self = Self { epoch: true, escape: true };
+    /// Those that happens-before tolerates: races are found all the same, if not at every access that takes part
+    /// in one.
+    pub const ALL: Self = Self { epoch: true, escape: true, owner: false };
     /// None of them.
-    pub const NONE: Self = Self { epoch: false, escape: false };
+    pub const NONE: Self = Self { epoch: false, escape: false, owner: false };
 }
 
 /// The elements of every array that are watched, all unless said otherwise.

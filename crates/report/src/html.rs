@@ -19,8 +19,10 @@ use crate::source::{SourceKey, Sources};
 
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/style.css");
-const SCRIPT: [&str; 3] = [
+const SCRIPT: [&str; 5] = [
     include_str!("html/pictures.js"),
+    include_str!("html/timeline.js"),
+    include_str!("html/uses.js"),
     include_str!("html/details.js"),
     include_str!("html/list.js"),
 ];

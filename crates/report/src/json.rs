@@ -3,9 +3,10 @@
 //! The structs of this module are the format: their fields in their order are the keys of the
 //! output. `docs/schema/findings-1.schema.json` describes it for others, and a test validates real
 //! output against it. Keys that apply to every finding, access or frame are always there and `null`
-//! when unknown; `variable`, `locks` and `method` are there when the finding is about one, and
-//! `suppression` when it is suppressed.
+//! when unknown; `variable`, `locks` and `method` are there when the finding is about one, `timeline`
+//! and `uses` when somebody knows them, and `suppression` when it is suppressed.
 
+mod pictures;
 mod read;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use serde::Serialize;
 use unsnarl_findings::{
     Access, Finding, Frame, MethodReference, Report, SCHEMA, Statistic, Suppression, Tool, Variable,
 };
+
+use pictures::{JsonStep, JsonUseGraph};
 
 pub use read::read;
 
@@ -67,6 +70,10 @@ struct JsonFinding<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     method: Option<JsonMethod<'a>>,
     accesses: Vec<JsonAccess<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    timeline: Vec<JsonStep<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uses: Option<JsonUseGraph<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suppression: Option<JsonSuppression<'a>>,
 }
@@ -160,6 +167,8 @@ impl<'a> From<&'a Finding> for JsonFinding<'a> {
             locks: subject.as_locks().iter().map(ToString::to_string).collect(),
             method: subject.as_method().map(JsonMethod::from),
             accesses: finding.accesses.iter().map(JsonAccess::from).collect(),
+            timeline: finding.timeline.iter().map(JsonStep::from).collect(),
+            uses: finding.uses.as_ref().map(JsonUseGraph::from),
             suppression: finding.suppression.as_ref().map(JsonSuppression::from),
         }
     }

@@ -80,7 +80,7 @@ impl Execution<'_> {
     }
 
     /// For each context, the calls by which others come to it.
-    pub fn callers(&self) -> SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> {
+    pub fn context_callers(&self) -> SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> {
         let mut callers: SecondaryMap<ContextId, Vec<_>> = SecondaryMap::new();
         for caller in self.contexts.keys() {
             for deed in self.deeds(caller) {

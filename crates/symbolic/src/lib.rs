@@ -39,7 +39,7 @@ pub use event::{
 
 pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
 pub use locking::{Action, LockEvent, LockEventId};
-pub use oug::{ObjectUseGraph, Use, UseId, UseKind};
+pub use oug::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
 pub use releases::HeldLock;
 
 use std::sync::Arc;

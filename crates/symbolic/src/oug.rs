@@ -4,16 +4,16 @@
 //!
 //! A method has one part of the graph for each heap context, whatever state it is entered in: events of
 //! several contexts of the execution are one node. A call that leads to a part of the graph stays in it
-//! as a node of its own.
+//! as a node of its own. A static variable has such a graph too, in which nothing is made and nothing escapes.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_models::Effect;
-use unsnarl_program::Program;
 use unsnarl_program::body::{BlockId, Body, Operation, StatementId};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
+use unsnarl_program::{FieldId, Program};
 
 use crate::Execution;
 use crate::access::{Access, accesses};
@@ -26,11 +26,22 @@ entity_id! {
     pub struct UseId("u");
 }
 
+/// What a graph is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Used {
+    /// An object.
+    Object(ObjectId),
+    /// A static variable.
+    Static(FieldId),
+}
+
+/// Who calls each method, as far as calls stay in their thread.
+#[derive(Debug)]
+pub struct Callers(SecondaryMap<InstanceId, Vec<InstanceId>>);
+
 /// The life of an object.
 #[derive(Debug)]
 pub struct ObjectUseGraph {
-    /// The object.
-    pub object: ObjectId,
     /// What happens to it.
     pub nodes: PrimaryMap<UseId, Use>,
     /// What may follow what within a thread; sorted.
@@ -117,22 +128,53 @@ impl UseKind {
 impl Execution<'_> {
     /// The object use graph of an object.
     pub fn object_use_graph(&self, program: &Program<'_>, object: ObjectId) -> ObjectUseGraph {
-        let mut builder = Builder {
-            execution: self,
-            program,
-            methods: &self.methods,
-            graph: ObjectUseGraph {
-                object,
-                nodes: PrimaryMap::new(),
-                control_flow: Vec::new(),
-                reference_flow: Vec::new(),
-                thread_control: Vec::new(),
-            },
-            parts: SecondaryMap::new(),
-            events: FxHashMap::default(),
-        };
-        builder.build();
-        builder.graph
+        let events = self.events.iter();
+        let events = events.filter(|(_, event)| event.objects.contains(&object)).map(|(id, _)| id);
+        let (events, all) = (events.collect::<Vec<_>>(), self.heap.instances.keys());
+        let callers = self.callers();
+        Builder::new(self, program, &callers, Used::Object(object), &events).build(all)
+    }
+
+    /// The part of an object use graph that has to do with some accesses: what is done in the methods that make them,
+    /// that make the object, and that start the threads which do so.
+    pub fn use_graph_around(
+        &self,
+        program: &Program<'_>,
+        callers: &Callers,
+        used: Used,
+        accesses: &[EventId],
+    ) -> ObjectUseGraph {
+        let heap = &self.heap;
+        let mut around: Vec<InstanceId> =
+            accesses.iter().map(|&event| self.events[event].instance).collect();
+        let threads: Vec<OriginId> =
+            accesses.iter().map(|&event| self.events[event].thread).collect();
+        let starts = self.threads.started_at.iter();
+        let starts = starts.filter(|(_, started)| started.iter().any(|it| threads.contains(it)));
+        around.extend(starts.map(|(&(instance, _), _)| instance));
+        if let Used::Object(object) = used
+            && let Some((method, _)) = heap.objects[object].made
+        {
+            let makers = heap.instances.iter().filter(|(_, instance)| instance.method == method);
+            around.extend(makers.map(|(id, _)| id));
+        }
+        around.sort_unstable();
+        around.dedup();
+        Builder::new(self, program, callers, used, accesses).build(around)
+    }
+
+    /// Who calls each method.
+    pub fn callers(&self) -> Callers {
+        let heap = &self.heap;
+        let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
+        for id in heap.instances.keys() {
+            for call in heap.calls_of(id) {
+                if is_followed(heap, id, call.callee, call.kind) {
+                    callers[call.callee].push(id);
+                }
+            }
+        }
+        Callers(callers)
     }
 }
 
@@ -140,6 +182,8 @@ struct Builder<'b, 'm> {
     execution: &'b Execution<'m>,
     program: &'b Program<'b>,
     methods: &'b Methods,
+    callers: &'b Callers,
+    used: Used,
     graph: ObjectUseGraph,
     /// The entry and the exit of the methods that have a part in the graph.
     parts: SecondaryMap<InstanceId, Option<(UseId, UseId)>>,
@@ -147,38 +191,72 @@ struct Builder<'b, 'm> {
     events: FxHashMap<(InstanceId, StatementId), Vec<EventId>>,
 }
 
-impl<'m> Builder<'_, 'm> {
+impl<'b, 'm> Builder<'b, 'm> {
+    fn new(
+        execution: &'b Execution<'m>,
+        program: &'b Program<'b>,
+        callers: &'b Callers,
+        used: Used,
+        accesses: &[EventId],
+    ) -> Self {
+        let mut events: FxHashMap<(InstanceId, StatementId), Vec<EventId>> = FxHashMap::default();
+        for &id in accesses {
+            let event = &execution.events[id];
+            events.entry((event.instance, event.statement)).or_default().push(id);
+        }
+        Self {
+            execution,
+            program,
+            methods: &execution.methods,
+            callers,
+            used,
+            graph: ObjectUseGraph {
+                nodes: PrimaryMap::new(),
+                control_flow: Vec::new(),
+                reference_flow: Vec::new(),
+                thread_control: Vec::new(),
+            },
+            parts: SecondaryMap::new(),
+            events,
+        }
+    }
+
+    /// Whether the object may be among these.
+    fn is_in(&self, objects: &[ObjectId]) -> bool {
+        matches!(self.used, Used::Object(object) if objects.contains(&object))
+    }
+
+    fn is_accessed(&self, access: &Access<'_>) -> bool {
+        match self.used {
+            Used::Object(_) => self.is_in(&access.objects),
+            Used::Static(field) => access.accessed == Accessed::Field(field),
+        }
+    }
+
     fn heap(&self) -> &Heap<'m> {
         &self.execution.heap
     }
 
-    fn build(&mut self) {
-        let object = self.graph.object;
-        for (id, event) in self.execution.events.iter() {
-            if event.objects.contains(&object) {
-                self.events.entry((event.instance, event.statement)).or_default().push(id);
-            }
-        }
+    /// Builds the graph of what is done in these methods.
+    fn build(mut self, instances: impl IntoIterator<Item = InstanceId>) -> ObjectUseGraph {
         let mut own: Vec<(InstanceId, Vec<Use>)> = Vec::new();
-        for (id, instance) in self.heap().instances.iter() {
-            if let Some(facts) = self.methods.get(instance.method) {
+        for id in instances {
+            if let Some(facts) = self.methods.get(self.heap().instances[id].method) {
                 own.push((id, self.uses(facts, id)));
             }
         }
-        self.choose_parts(&own);
         let mut by_statement: Vec<(InstanceId, FxHashMap<StatementId, Vec<UseId>>)> = Vec::new();
-        for (id, uses) in own {
-            if self.parts[id].is_some() {
-                let mut nodes: FxHashMap<StatementId, Vec<UseId>> = FxHashMap::default();
-                for used in uses {
-                    let statement = used.statement;
-                    let node = self.graph.nodes.push(used);
-                    if let Some(statement) = statement {
-                        nodes.entry(statement).or_default().push(node);
-                    }
+        for id in self.choose_parts(&own) {
+            let Some(facts) = self.methods.get(self.heap().instances[id].method) else { continue };
+            let mut nodes: FxHashMap<StatementId, Vec<UseId>> = FxHashMap::default();
+            for used in self.uses(facts, id) {
+                let statement = used.statement;
+                let node = self.graph.nodes.push(used);
+                if let Some(statement) = statement {
+                    nodes.entry(statement).or_default().push(node);
                 }
-                by_statement.push((id, nodes));
             }
+            by_statement.push((id, nodes));
         }
         for (id, mut nodes) in by_statement {
             self.add_calls(id, &mut nodes);
@@ -194,16 +272,17 @@ impl<'m> Builder<'_, 'm> {
             edges.sort_unstable();
             edges.dedup();
         }
+        self.graph
     }
 
     /// What a method does with the object itself.
     fn uses(&self, facts: &MethodFacts, id: InstanceId) -> Vec<Use> {
-        let (heap, object) = (self.heap(), self.graph.object);
-        let is_it = |value| heap.points_to(id, value).contains(&object);
+        let heap = self.heap();
+        let is_it = |value| self.is_in(heap.points_to(id, value));
         let mut uses = Vec::new();
         for (statement, data) in facts.body.statements.iter() {
             for access in accesses(self.program, heap, facts, id, statement) {
-                if access.objects.contains(&object) {
+                if self.is_accessed(&access) {
                     uses.push(self.access(id, statement, &access));
                 }
             }
@@ -255,7 +334,7 @@ impl<'m> Builder<'_, 'm> {
 
     /// What models say about a call.
     fn modelled(&self, facts: &MethodFacts, id: InstanceId, statement: StatementId) -> Vec<Use> {
-        let (heap, object) = (self.heap(), self.graph.object);
+        let heap = self.heap();
         let mut uses = Vec::new();
         for &call in heap.models_at(id, statement) {
             let resolve = |place| heap.resolve(self.program, id, statement, call, place);
@@ -264,7 +343,7 @@ impl<'m> Builder<'_, 'm> {
                     Effect::Join { group, .. } => {
                         (UseKind::Join, self.execution.threads.in_groups(&resolve(group)))
                     }
-                    Effect::Flow { from, .. } if resolve(from).contains(&object) => {
+                    Effect::Flow { from, .. } if self.is_in(&resolve(from)) => {
                         (UseKind::Escape, Vec::new())
                     }
                     _ => continue,
@@ -281,7 +360,10 @@ impl<'m> Builder<'_, 'm> {
         }
         let result = facts.body.statements[statement].result;
         let is_modelled = !heap.models_at(id, statement).is_empty();
-        if is_modelled && result.is_some_and(|value| heap.points_to(id, value).contains(&object)) {
+        if let Used::Object(object) = self.used
+            && is_modelled
+            && result.is_some_and(|value| self.is_in(heap.points_to(id, value)))
+        {
             let made = (heap.instances[id].method, statement);
             let is_new = heap.objects[object].made == Some(made);
             let kind = if is_new { UseKind::New } else { UseKind::Load };
@@ -323,8 +405,8 @@ impl<'m> Builder<'_, 'm> {
     }
 
     /// A method has a part if it does something with the object, starts or joins a thread that does, or
-    /// calls a method that has a part.
-    fn choose_parts(&mut self, own: &[(InstanceId, Vec<Use>)]) {
+    /// calls a method that has a part. Those that have one, sorted.
+    fn choose_parts(&mut self, own: &[(InstanceId, Vec<Use>)]) -> Vec<InstanceId> {
         let heap = &self.execution.heap;
         let concerns = |used: &Use| !matches!(used.kind, UseKind::Start | UseKind::Join);
         let users: Vec<OriginId> = own
@@ -332,14 +414,6 @@ impl<'m> Builder<'_, 'm> {
             .filter(|(_, uses)| uses.iter().any(concerns))
             .flat_map(|&(id, _)| heap.threads_of(id).iter().copied())
             .collect();
-        let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
-        for id in heap.instances.keys() {
-            for call in heap.calls_of(id) {
-                if is_followed(heap, id, call.callee, call.kind) {
-                    callers[call.callee].push(id);
-                }
-            }
-        }
         let is_chosen =
             |used: &Use| concerns(used) || used.threads.iter().any(|thread| users.contains(thread));
         let mut open: Vec<InstanceId> =
@@ -349,11 +423,11 @@ impl<'m> Builder<'_, 'm> {
         while let Some(id) = open.pop() {
             if !std::mem::replace(&mut seen[id], true) {
                 chosen.push(id);
-                open.extend(callers[id].iter().copied());
+                open.extend(self.callers.0[id].iter().copied());
             }
         }
         chosen.sort_unstable();
-        for id in chosen {
+        for &id in &chosen {
             let entry = self.node(UseKind::Entry, id, None);
             let entry = self.graph.nodes.push(entry);
             let exit = self.node(UseKind::Exit, id, None);
@@ -363,6 +437,7 @@ impl<'m> Builder<'_, 'm> {
                 self.graph.control_flow.push((exit, entry));
             }
         }
+        chosen
     }
 
     /// Nodes for calls of methods that have a part.

@@ -2,6 +2,8 @@
 
 use unsnarl_entity::entity_id;
 
+use crate::Elements;
+
 entity_id! {
     /// A thread of the traced program. No two threads of a trace share one, also when the first has
     /// ended before the second begins.
@@ -27,7 +29,7 @@ entity_id! {
     pub struct NameId("name");
 }
 
-/// One step of one thread: 16 bytes, so that a cache line has four.
+/// One step of one thread, in 20 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// Who does it.
@@ -85,6 +87,14 @@ pub enum Operation {
     Allocate(ObjectId),
     /// Is about to store a reference.
     Store(StoreId),
+    /// Reads elements of an array, one after another. Who does not [ask for it](crate::Source::keep_elements) gets a
+    /// [`Read`](Self::Read) for each.
+    ReadElements(Elements),
+    /// Writes elements of an array, one after another.
+    WriteElements(Elements),
+    /// The array is gone: what is known about its elements can be forgotten. Its id may come again, for another object, in
+    /// a later batch of events.
+    ForgetElements(ObjectId),
     /// The variable is gone, with its object: what is known about it can be forgotten. Its id may come again, for another
     /// variable, in a later batch of events.
     Forget(VariableId),
@@ -94,12 +104,27 @@ pub enum Operation {
     TransactionEnd,
 }
 
+impl Operation {
+    /// Whether it reads or writes variables or elements.
+    #[must_use]
+    pub fn is_access(self) -> bool {
+        use Operation::{Read, ReadElements, Write, WriteElements};
+        matches!(self, Read(_) | Write(_) | ReadElements(_) | WriteElements(_))
+    }
+
+    /// Whether it says that something is gone.
+    #[must_use]
+    pub fn forgets(self) -> bool {
+        matches!(self, Self::Forget(_) | Self::ForgetElements(_))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_event_has_16_bytes() {
-        assert_eq!(size_of::<Event>(), 16);
+    fn an_event_has_20_bytes() {
+        assert_eq!(size_of::<Event>(), 20);
     }
 }

@@ -5,6 +5,7 @@
 //! say what the ids in the events stand for. Whoever delivers one is a [`Source`]. This crate knows
 //! nothing of detectors.
 
+mod elements;
 mod event;
 mod ids;
 mod open;
@@ -14,12 +15,13 @@ mod source;
 pub mod std_text;
 mod tables;
 
+pub use elements::Elements;
 pub use event::{
     ChannelId, Event, FieldId, LockId, MethodId, NameId, ObjectId, Operation, SiteId, StoreId,
     ThreadId, VariableId,
 };
 pub use open::open;
-pub use source::{Problem, Problems, Source, TraceError};
+pub use source::{Filter, Problem, Problems, Source, TraceError};
 pub use tables::{
     Channel, Container, Field, Lock, Method, Object, Site, Sites, Store, Tables, Thread, Variable,
 };

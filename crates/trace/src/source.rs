@@ -15,6 +15,10 @@ pub trait Source {
     /// [`Source::problems`].
     fn next_batch(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError>;
 
+    /// Asks for accesses to elements of arrays as [`Operation::ReadElements`](crate::Operation::ReadElements) and the like.
+    /// Without this every element is a variable. To be called before the first batch.
+    fn keep_elements(&mut self) {}
+
     /// What the ids in the events so far stand for.
     fn tables(&self) -> &Tables;
 
@@ -25,6 +29,39 @@ pub trait Source {
     /// that a read reads what the last write before it wrote.
     fn is_exact(&self) -> bool {
         true
+    }
+
+    /// What has left accesses out, as far as the trace tells.
+    fn filters(&self) -> &[Filter] {
+        &[]
+    }
+}
+
+/// What a recording may leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filter {
+    /// Accesses that repeat one of the same kind by the same thread to the same variable, with no
+    /// release between them.
+    Epoch,
+    /// Accesses to objects that no other thread can know yet, and reads of what is never written again.
+    Escape,
+    /// Accesses to objects by their first owner, until another thread comes; and behind that what
+    /// [`Epoch`](Self::Epoch) leaves out.
+    Owner,
+}
+
+impl Filter {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Epoch, Self::Escape, Self::Owner];
+
+    /// Its name, for agents and in recordings.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Epoch => "epoch",
+            Self::Escape => "escape",
+            Self::Owner => "owner",
+        }
     }
 }
 

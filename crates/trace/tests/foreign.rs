@@ -304,7 +304,10 @@ fn original(event: &Event, tables: &Tables) -> Event {
         | Operation::TransactionBegin
         | Operation::TransactionEnd
         | Operation::Allocate(_)
-        | Operation::Store(_)) => same,
+        | Operation::Store(_)
+        | Operation::ReadElements(_)
+        | Operation::WriteElements(_)
+        | Operation::ForgetElements(_)) => same,
     };
     Event { thread: thread(event.thread), site: event.site, operation }
 }

@@ -111,9 +111,13 @@ public final class UnsnarlArrays {
             entry = UnsnarlHooks.entry(thread, array);
             thread.ownRange(site).setLastArray(entry);
         }
-        boolean known = last - first < SHORT_LOOP
+        int owner = UnsnarlOwners.of(entry.id);
+        if (owner == (int) thread.id) {
+            return;
+        }
+        boolean known = owner != UnsnarlOwners.NOBODY && (last - first < SHORT_LOOP
                 ? areKnown(thread, kind, entry.id, (int) first, (int) last, step)
-                : thread.knowsLoop(entry.id, site, (int) first, (int) last, step);
+                : thread.knowsLoop(entry.id, site, (int) first, (int) last, step));
         if (known) {
             return;
         }
@@ -126,6 +130,7 @@ public final class UnsnarlArrays {
                 thread.finish(place, 24, kind, site);
             }
         }
+        UnsnarlOwners.accessed(thread, entry.id, owner);
     }
 
     @ForceInline
@@ -143,7 +148,12 @@ public final class UnsnarlArrays {
             entry = UnsnarlHooks.entry(thread, array);
             range.setLastArray(entry);
         }
-        if (FILTERS) {
+        int owner = UnsnarlOwners.of(entry.id);
+        if (owner == (int) thread.id) {
+            return;
+        }
+        boolean filters = FILTERS && owner != UnsnarlOwners.NOBODY;
+        if (filters) {
             if (range.contains(entry, index, site)
                     || areKnown(thread, kind, entry.id, index, index, 1)
                     || range.goesOnSecond(entry, index, site)) {
@@ -155,10 +165,11 @@ public final class UnsnarlArrays {
             UNSAFE.putLong(place + 8, entry.id);
             UNSAFE.putLong(place + 16, index);
             thread.finish(place, 24, kind, site);
-            if (FILTERS) {
+            if (filters) {
                 thread.beginRange(entry, index, site, place + 16);
             }
         }
+        UnsnarlOwners.accessed(thread, entry.id, owner);
     }
 
     /** Whether the thread has accessed the element in this epoch, as far as can be seen fast. */
@@ -167,7 +178,8 @@ public final class UnsnarlArrays {
     private static boolean isKnown(UnsnarlThread thread, UnsnarlRange range, Object array, int index, int asked) {
         UnsnarlEntry entry = range.lastArray();
         return FILTERS && index < FILTERED_LENGTH && entry.refersTo(array)
-                && thread.has(key(entry.id, index), tag(index), STRIPE_TAG, (long) asked << place(index));
+                && (UnsnarlOwners.owns(thread, entry.id)
+                || thread.has(key(entry.id, index), tag(index), STRIPE_TAG, (long) asked << place(index)));
     }
 
     /** Whether the thread has accessed all of the elements in this epoch; from now on it has. */

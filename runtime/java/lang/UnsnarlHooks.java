@@ -52,6 +52,7 @@ public final class UnsnarlHooks {
     private static final int METHOD_EXITS = 61;
     private static final int ALLOCATED = 62;
     private static final int STORED = 63;
+    static final int OWNED = 64;
 
     private static final String STATE_FIELD = "unsnarlState";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -59,6 +60,8 @@ public final class UnsnarlHooks {
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
 
     static final boolean FILTERS = UnsnarlNative.filters();
+    /** Who owns a class is not known, and what its owner does must not count later. */
+    private static final boolean STATIC_FILTERS = FILTERS && UnsnarlOwners.of(0) == UnsnarlOwners.SHARED;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     /** How many classes of the program have been initialized. */
@@ -75,6 +78,7 @@ public final class UnsnarlHooks {
         UnsnarlCalls.prepare();
         UnsnarlExact.prepare();
         UnsnarlSweep.prepare();
+        UnsnarlOwners.of(0);
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
@@ -309,7 +313,12 @@ public final class UnsnarlHooks {
     @Hidden
     public static void allocated(Object object, Object by, int site) {
         UnsnarlThread thread = current();
-        pair(thread, ALLOCATED, site, identify(thread, object), by == null ? 0 : identify(thread, by));
+        if (UnsnarlOwners.makes(thread, object)) {
+            return;
+        }
+        long id = identify(thread, object);
+        pair(thread, ALLOCATED, site, id, by == null ? 0 : identify(thread, by));
+        UnsnarlOwners.made(thread, id);
     }
 
     @Hidden
@@ -444,8 +453,11 @@ public final class UnsnarlHooks {
             return true;
         }
         long offset = UnsnarlSites.offset(cell);
-        return (cell & UnsnarlSites.GROUPED) != 0 && offset != 0
-                && thread.has(key(cell, UNSAFE.getLong(object, offset)), 0, 0, kind * UnsnarlSites.bits(cell));
+        if ((cell & UnsnarlSites.GROUPED) == 0 || offset == 0) {
+            return false;
+        }
+        long id = UNSAFE.getLong(object, offset);
+        return UnsnarlOwners.owns(thread, id) || thread.has(key(cell, id), 0, 0, kind * UnsnarlSites.bits(cell));
     }
 
     @Hidden
@@ -457,7 +469,7 @@ public final class UnsnarlHooks {
     @ForceInline
     @Hidden
     private static boolean isRedundant(UnsnarlThread thread, int site) {
-        return FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+        return STATIC_FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
     }
 
     /**
@@ -479,7 +491,7 @@ public final class UnsnarlHooks {
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return;
         }
-        if (FILTERS) {
+        if (STATIC_FILTERS) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
         }
         if (followsInitialization(thread)) {
@@ -506,8 +518,15 @@ public final class UnsnarlHooks {
             return;
         }
         long offset = UnsnarlSites.offset(cell);
+        if (offset != 0 && UnsnarlOwners.owns(thread, UNSAFE.getLong(object, offset))) {
+            return;
+        }
         long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
-        if ((cell & UnsnarlSites.GROUPED) != 0) {
+        int owner = UnsnarlOwners.of(id);
+        if (owner == (int) thread.id) {
+            return;
+        }
+        if ((cell & UnsnarlSites.GROUPED) != 0 && owner != UnsnarlOwners.NOBODY) {
             long key = key(cell, id);
             int asked = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
             long bits = UnsnarlSites.bits(cell);
@@ -526,6 +545,7 @@ public final class UnsnarlHooks {
         for (; each < end; each++) {
             tell(thread, kind, id, each);
         }
+        UnsnarlOwners.accessed(thread, id, owner);
     }
 
     @Hidden
@@ -582,7 +602,9 @@ public final class UnsnarlHooks {
     static long known(Object object) {
         long offset = UnsnarlSites.offset(object.getClass());
         if (offset != 0) {
-            return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
+            long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
+            UnsnarlOwners.tell(current(), object, id);
+            return id;
         }
         UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
         return entry == null ? 0 : entry.id;
@@ -598,6 +620,8 @@ public final class UnsnarlHooks {
                 return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
             }
             tellClass(thread, id, object);
+        } else {
+            UnsnarlOwners.tell(thread, object, id);
         }
         return id;
     }

@@ -71,6 +71,10 @@ final class UnsnarlNative {
     @Hidden
     static native boolean filters();
 
+    /** So many bytes of zeros for {@link UnsnarlOwners}; 0 if what owners do is recorded. */
+    @Hidden
+    static native long owners(long bytes);
+
     /**
      * A cell of {@link UnsnarlSites} without the offset, for one site or for so many behind the number of a probe; 0
      * if the field is of a class that is not there yet.

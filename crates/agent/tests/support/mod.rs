@@ -154,17 +154,27 @@ impl Recording {
 
     /// The variables that race.
     pub(crate) fn racing_variables(&self) -> Vec<Variable> {
+        self.variables_told_by("happens-before")
+    }
+
+    fn variables_told_by(&self, detector: &str) -> Vec<Variable> {
         let tables = self.tables();
-        let mut detector = (DETECTORS[0].make)(&Options::default());
+        let entry = DETECTORS.iter().find(|entry| entry.name == detector).unwrap();
+        let mut detector = (entry.make)(&Options::default());
         detector.on_all(&self.events, tables);
         let racing = detector.take_racing_events();
-        racing.iter().map(|event| tables.variables[event.variable]).collect()
+        racing.iter().map(|event| event.variable.variable(tables)).collect()
     }
 
     /// The names of the fields and the types of the arrays that race.
     pub(crate) fn racing(&self) -> BTreeSet<String> {
+        self.told_by("happens-before")
+    }
+
+    /// The same, as another detector sees it.
+    pub(crate) fn told_by(&self, detector: &str) -> BTreeSet<String> {
         let tables = self.tables();
-        let names = self.racing_variables().into_iter().map(|variable| match variable {
+        let names = self.variables_told_by(detector).into_iter().map(|variable| match variable {
             Variable::Field(_, field) | Variable::Static(field) => {
                 tables.text(tables.fields[field].name).into_owned()
             }

@@ -14,10 +14,10 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use unsnarl_detect_dynamic::{EventKind, Filter};
+use unsnarl_detect_dynamic::EventKind;
 use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::{Agent, Launched, is_java};
-use unsnarl_trace::session;
+use unsnarl_trace::{Filter, session};
 
 use crate::ExitStatus;
 use crate::accept::judged;
@@ -129,15 +129,19 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
             options.push(format!(",{name}={}", patterns.join(":")));
         }
     }
-    let mut events = vec!["fields", "synchronization"];
-    if !arguments.no_arrays && planned.is_none_or(|planned| planned.arrays) {
-        events.push("arrays");
+    let needs: Vec<_> =
+        dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
+    let is_needed = |kind| needs.iter().any(|needs| needs.events.contains(&kind));
+    let mut events = vec!["synchronization"];
+    if is_needed(EventKind::Access) {
+        events.push("fields");
+        if !arguments.no_arrays && planned.is_none_or(|planned| planned.arrays) {
+            events.push("arrays");
+        }
     }
     if arguments.stacks {
         events.push("methods");
     }
-    let needs: Vec<_> =
-        dynamic::chosen(&arguments.detectors).iter().map(|entry| entry.needs).collect();
     let is_exact = arguments.exact || needs.iter().any(|needs| needs.exact);
     if is_exact {
         events.push("exact");
@@ -146,8 +150,11 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if arguments.contents || arguments.confirms() || is_exact {
         events.push("contents");
     }
-    if needs.iter().any(|needs| needs.events.contains(&EventKind::Reference)) {
-        events.extend(["allocations", "references"]);
+    if is_needed(EventKind::Allocation) {
+        events.push("allocations");
+    }
+    if is_needed(EventKind::Reference) {
+        events.push("references");
     }
     options.push(format!(",events={}", events.join(":")));
     if let Some(count) = arguments.array_cutoff {
@@ -156,13 +163,14 @@ fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFold
     if let Some(first) = arguments.array_offset {
         options.push(format!(",array-offset={first}"));
     }
-    let needs_all = needs.iter().any(|needs| needs.tolerates.is_empty());
-    if arguments.no_filters || arguments.confirms() || needs_all {
-        options.push(",filters=");
-    } else if !needs.iter().all(|needs| needs.tolerates.contains(&Filter::Epoch)) {
-        // Final fields, and what a constructor does before anybody knows its object.
-        options.push(",filters=escape");
-    }
+    let is_used = |&filter: &Filter| {
+        // Who wants all pairs wants those as well that an owner takes part in.
+        let is_wanted = filter != Filter::Owner || !arguments.detectors.all;
+        let leaves_nothing_out = arguments.no_filters || arguments.confirms();
+        is_wanted && !leaves_nothing_out && needs.iter().all(|needs| needs.tolerates(filter))
+    };
+    let filters: Vec<_> = Filter::ALL.into_iter().filter(is_used).map(Filter::name).collect();
+    options.push(format!(",filters={}", filters.join(":")));
     for file in &arguments.models {
         // The JVM may be started in another folder.
         let file = file.canonicalize().unwrap_or_else(|_| file.clone());

@@ -18,6 +18,7 @@ mod races;
 mod replay;
 #[cfg(test)]
 mod tests;
+mod timeline;
 mod window;
 mod witness;
 
@@ -26,6 +27,7 @@ pub(crate) use describe::describe;
 pub(crate) use overlapping::{NEEDS, Overlapping, concerns};
 pub(crate) use races::races;
 pub(crate) use replay::replay;
+pub(crate) use timeline::timeline;
 pub(crate) use window::Window;
 pub(crate) use witness::witness;
 

@@ -1,9 +1,9 @@
 //! Windows that overlap by half.
 
-use unsnarl_trace::{Event, Operation};
+use unsnarl_trace::{Event, Filter, Operation};
 
 use super::window::{HeldLocks, Window};
-use crate::detector::{EventKind, Filter, Needs, kind_of};
+use crate::detector::{EventKind, Needs, kind_of};
 
 /// How many events a window has. What a prediction takes grows faster than that.
 const EVENTS: usize = 1 << 15;

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent};
 use unsnarl_entity::EntityId;
 use unsnarl_trace::{
-    ChannelId, Event, Lock, LockId, Operation, SiteId, Sites, Tables, Thread, ThreadId, Variable,
-    VariableId,
+    Channel, ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread,
+    ThreadId, Variable, VariableId,
 };
 
 /// A detector by its name.
@@ -49,6 +49,7 @@ pub(crate) fn tables() -> Tables {
         let name = tables.names.intern(format!("V{index}").as_bytes());
         tables.variables.push(Variable::Named(name));
         tables.locks.push(Lock::Named(name));
+        tables.channels.push(Channel::Named(name));
     }
     tables
 }
@@ -103,7 +104,7 @@ pub(crate) fn variable_of(event: &Event) -> Option<(VariableId, bool)> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    (0..23, 0..3_usize).prop_map(|(kind, number)| {
+    (0..24, 0..3_usize).prop_map(|(kind, number)| {
         let lock = LockId::from_index(number);
         match kind {
             0..5 => Operation::Read(VariableId::from_index(number)),
@@ -119,6 +120,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             19 => Operation::Send(ChannelId::from_index(number)),
             20 => Operation::Receive(ChannelId::from_index(number)),
             21 => Operation::Notify(lock),
+            22 => Operation::Allocate(ObjectId::from_index(number)),
             _ => Operation::End,
         }
     })

@@ -37,8 +37,8 @@ pub(super) struct Touched {
     pub(super) variables: Vec<(VariableId, Vec<Meeting>)>,
 }
 
-/// The meetings of two accesses.
-type OfAccesses = FxHashMap<(AccessId, AccessId), Rc<[Meeting]>>;
+/// What was asked for before.
+type Known<K, V> = FxHashMap<K, Rc<[V]>>;
 
 /// All meetings, as far as they were asked for.
 pub(super) struct Meetings<'s, 'm> {
@@ -46,8 +46,8 @@ pub(super) struct Meetings<'s, 'm> {
     views: &'s Views,
     /// The lock views that update something of their class, by each variable that they have.
     updating: FxHashMap<VariableId, Vec<(ViewId, bool)>>,
-    of_accesses: RefCell<OfAccesses>,
-    of_views: RefCell<FxHashMap<ViewId, Rc<[Touched]>>>,
+    of_accesses: RefCell<Known<(AccessId, AccessId), Meeting>>,
+    of_views: RefCell<Known<ViewId, Touched>>,
 }
 
 impl<'s, 'm> Meetings<'s, 'm> {

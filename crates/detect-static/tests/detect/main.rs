@@ -4,3 +4,4 @@ mod explanations;
 mod java;
 mod publications;
 mod races;
+mod use_graphs;

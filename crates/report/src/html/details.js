@@ -13,7 +13,7 @@ function details(it) {
   });
   const [pair, others] = [different.slice(0, 2), different.slice(2, MOST_ACCESSES)];
   const body = make("div", { class: "body" },
-    picture(finding, different),
+    ...pictures(finding, different),
     make("div", { class: "pair" }, ...pair.map((access, position) => accessBox(access, position + 1))));
   if (others.length) {
     const left = different.length - 2 - others.length;

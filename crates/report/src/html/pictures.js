@@ -1,4 +1,4 @@
-// Drawings of findings: the cycle of a deadlock, the time lines of a run, the uses of an object.
+// Drawings of findings: what they share, the cycle of a deadlock, and who uses a variable.
 
 const MOST_LOCKS = 10;
 const MOST_DRAWN = 6;
@@ -20,8 +20,8 @@ function label(x, y, text, length, attributes) {
 
 const middle = { "text-anchor": "middle" };
 
-/** A class by its last name: `bank.Bank$Teller (#3)` is `Teller (#3)`. */
-const short = (name) => name.replace(/^\S*[.$](?=[^.$\s]+(\s|$))/, "");
+/** A class by its last name: `bank.Bank$Teller (#3)` is `Teller (#3)`. What the JVM calls a lambda tells nobody anything. */
+const short = (name) => name.replace(/\$\$Lambda\S*/, "-lambda").replace(/^\S*[.$](?=[^.$\s]+(\s|$))/, "");
 
 function shortSubject(finding) {
   const { method, variable } = finding;
@@ -32,20 +32,33 @@ function shortSubject(finding) {
 
 const threadOf = (access) => access.thread === null ? "any thread" : access.thread;
 
-function canvas(width, height, title, ...children) {
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title }, ...children);
+/** A picture with a name, and with words for those who cannot see it. */
+function canvas([width, height], title, words, ...children) {
+  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": title },
+    draw("desc", {}, words.join("; ")), ...children);
   return make("div", { class: "picture" }, svg);
 }
 
-function picture(finding, accesses) {
-  if (finding.rule === "lock-order-cycle" && finding.locks && finding.locks.length > 1) return cyclePicture(finding);
-  // One access alone says no more in a picture than in its box.
-  if (accesses.length < 2) return null;
-  const ran = finding.evidence.some((kind) => kind !== "suspected");
-  // Of a race only the two that race have a known order in time.
-  const inTime = unordered(finding) ? 2 : MOST_DRAWN;
-  return ran ? timePicture(finding, accesses.slice(0, inTime)) : usePicture(finding, accesses.slice(0, MOST_DRAWN));
+/** A line with a point at its end. */
+function arrow(path, [x, y], angle, kind) {
+  return [draw("path", { class: kind, d: path }),
+    draw("path", { class: `${kind} tip`, d: "M0,0 L-9,-4 L-9,4 Z", transform: `translate(${x} ${y}) rotate(${angle})` })];
 }
+
+function pictures(finding, accesses) {
+  if (finding.rule === "lock-order-cycle" && finding.locks && finding.locks.length > 1) return [cyclePicture(finding)];
+  const drawn = [];
+  const ran = finding.evidence.some((kind) => kind !== "suspected");
+  // Of a race only the two that race have a known order in time. One access alone says no more in a picture than in its box.
+  const inTime = unordered(finding) ? 2 : MOST_DRAWN;
+  if (ran && accesses.length > 1) drawn.push(timePicture(finding, accesses.slice(0, inTime)));
+  if (finding.uses) drawn.push(graphPicture(finding, finding.uses));
+  if (!drawn.length && accesses.length > 1) drawn.push(usePicture(finding, accesses.slice(0, MOST_DRAWN)));
+  return drawn;
+}
+
+const unordered = (finding) => ({ "data-race": "nothing orders these two", "lockset-race": "no lock in common",
+  "object-race": "no lock in common" })[finding.rule] || "";
 
 /** Locks on a circle; an arrow is a thread that holds one and wants the next. */
 function cyclePicture(finding) {
@@ -95,49 +108,9 @@ function cyclePicture(finding) {
     draw("rect", { class: "node", x: x - 92, y: y - 17, width: 184, height: 34, rx: 8 }),
     label(x, y + 4, short(locks[index]), 24, middle)));
   const caption = label(width / 2, -top + 4, isPair ? "each waits for the other" : "each waits for the next", 40, { ...middle, class: "faint" });
-  return canvas(width, height, "The cycle of locks", ...parts, ...names, caption);
+  const words = finding.accesses.slice(0, MOST_LOCKS).map((access) => `${threadOf(access)} at ${shortPlace(access)}`);
+  return canvas([width, height], "The cycle of locks", words, ...parts, ...names, caption);
 }
-
-/** A lane for each thread, time to the right, locks as bars around what is done while they are held. */
-function timePicture(finding, accesses) {
-  const threads = [...new Set(accesses.map(threadOf))];
-  const column = 260;
-  const left = 150;
-  const held = Math.min(3, Math.max(0, ...accesses.map((access) => access.locks.length)));
-  const lane = 92 + held * 22;
-  const [width, height] = [left + accesses.length * column + 20, threads.length * lane + 18];
-  const laneY = (thread) => threads.indexOf(thread) * lane + lane / 2;
-  const parts = [];
-  for (const thread of threads) {
-    const y = laneY(thread);
-    parts.push(label(8, y + 4, thread, 18, {}), draw("line", { class: "line", x1: left - 10, y1: y, x2: width - 14, y2: y }),
-      draw("path", { class: "line", d: `M${width - 20},${y - 4} L${width - 14},${y} L${width - 20},${y + 4}` }));
-  }
-  parts.push(label(width - 14, height - 6, "time", 8, { "text-anchor": "end", class: "faint" }));
-  const points = accesses.map((access, index) => [left + index * column + column / 2, laneY(threadOf(access))]);
-  const pointsDown = points.length > 1 && points[1][1] > points[0][1];
-  accesses.forEach((access, index) => {
-    const [x, y] = points[index];
-    access.locks.slice(0, 3).forEach((lock, depth) => {
-      const half = 92 - depth * 8;
-      const rise = 14 + (Math.min(3, access.locks.length) - depth) * 22;
-      parts.push(draw("rect", { class: "held", x: x - half, y: y - rise, width: 2 * half, height: rise + 14, rx: 5 }),
-        label(x, y - rise + 15, short(lock), 23 - 2 * depth, { ...middle, class: "green" }));
-    });
-    parts.push(draw("circle", { class: access.kind === "read" ? "read" : "write", cx: x, cy: y, r: 6 }),
-      label(x, pointsDown && index === 0 ? y - 14 - Math.min(3, access.locks.length) * 22 - 8 : y + 30,
-        `${index + 1} ${access.kind} ${shortPlace(access)}`, 34, middle));
-  });
-  if (points.length > 1 && accesses[0].thread !== accesses[1].thread) {
-    const [[x1, y1], [x2, y2]] = points;
-    parts.push(draw("line", { class: "danger", x1: x1 + 8, y1: y1 + 6, x2: x2 - 8, y2: y2 - 6 }),
-      label((x1 + x2) / 2 + 16, (y1 + y2) / 2 - 2, unordered(finding), 40, { class: "alarm" }));
-  }
-  return canvas(width, height, "The threads in time", ...parts);
-}
-
-const unordered = (finding) => ({ "data-race": "nothing orders these two", "lockset-race": "no lock in common",
-  "object-race": "no lock in common" })[finding.rule] || "";
 
 /** The object in the middle of its uses: thread, what it does and where, the locks that it passes through. */
 function usePicture(finding, accesses) {
@@ -170,5 +143,6 @@ function usePicture(finding, accesses) {
   }
   boxes.push(draw("rect", { class: "node", x: target[0] - 90, y: target[1] - 20, width: 200, height: 40, rx: 6 }),
     label(target[0] + 10, target[1] + 4, shortSubject(finding), 26, middle));
-  return canvas(width, height, "Who uses it", ...parts, ...boxes);
+  const words = accesses.map((access) => `${threadOf(access)}: ${access.kind} at ${shortPlace(access)}`);
+  return canvas([width, height], "Who uses it", words, ...parts, ...boxes);
 }

@@ -10,8 +10,10 @@ use serde::Deserialize;
 use unsnarl_findings::{
     Access, AccessKind, Evidence, Finding, Fingerprint, Frame, Lock, MethodReference, Reason,
     Report, Rule, SCHEMA, Severity, Statistic, Subject, Suppression, SuppressionKind, Tool,
-    Variable,
+    UseGraph, Variable,
 };
+
+use super::pictures::{StepText, UseGraphText, timeline};
 
 /// Reads a report.
 ///
@@ -64,7 +66,7 @@ struct ReadAccess(Access);
 
 #[derive(Deserialize)]
 #[serde(try_from = "FrameText")]
-struct ReadFrame(Frame);
+pub(super) struct ReadFrame(pub(super) Frame);
 
 #[derive(Deserialize)]
 struct FindingText {
@@ -81,6 +83,9 @@ struct FindingText {
     locks: Vec<String>,
     method: Option<MethodText>,
     accesses: Vec<ReadAccess>,
+    #[serde(default)]
+    timeline: Vec<StepText>,
+    uses: Option<UseGraphText>,
     suppression: Option<SuppressionText>,
 }
 
@@ -163,6 +168,8 @@ impl TryFrom<FindingText> for ReadFinding {
             message: text.message,
             reasons: reasons.collect::<Result<_, _>>()?,
             hint: text.hint,
+            timeline: timeline(text.timeline, text.accesses.len())?,
+            uses: text.uses.map(UseGraph::try_from).transpose()?,
             accesses: text.accesses.into_iter().map(|access| access.0).collect(),
             suppression: text.suppression.map(Suppression::try_from).transpose()?,
         };
@@ -222,7 +229,7 @@ impl TryFrom<FrameText> for ReadFrame {
 }
 
 /// The one with this name.
-fn named<T: Copy>(
+pub(super) fn named<T: Copy>(
     what: &str,
     all: &[T],
     name_of: fn(T) -> &'static str,

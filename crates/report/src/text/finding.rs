@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use unsnarl_findings::{Access, Effect, Finding, Frame, Reason, Subject, SuppressionKind};
+use unsnarl_findings::{
+    Access, Effect, Finding, Frame, Reason, StepKind, Subject, SuppressionKind,
+};
 
 use super::layout::{Margin, WIDTH, blank, cut, styled, visible, wrapped};
 use super::{Detail, View};
@@ -77,6 +79,9 @@ impl Writer<'_, '_> {
         if shown < accesses.len() {
             writeln!(self.out, "{} {}", self.bar, more(accesses.len() - shown))?;
             writeln!(self.out, "{}", self.bar)?;
+        }
+        if view.detail == Detail::Verbose {
+            self.write_timeline()?;
         }
         self.write_reasons()?;
         if let Some(hint) = &finding.hint {
@@ -162,6 +167,38 @@ impl Writer<'_, '_> {
     fn write_frames(&mut self, frames: &[Frame]) -> io::Result<()> {
         for frame in frames {
             writeln!(self.out, "{}   at {}", self.bar, visible(frame))?;
+        }
+        Ok(())
+    }
+
+    /// What the threads did to synchronize, a line each.
+    fn write_timeline(&mut self) -> io::Result<()> {
+        let Finding { timeline, accesses, .. } = self.finding;
+        let thread = |lane: usize| {
+            let access = accesses.get(lane);
+            access.and_then(|access| access.thread.as_deref()).unwrap_or("any thread")
+        };
+        let label = format!("{} run: ", styled(self.view.styles.frame, "   ="));
+        let indent = "   = run: ".len();
+        for (position, step) in timeline.iter().enumerate() {
+            let mut line = thread(step.lane).to_owned();
+            match (step.kind, &step.on) {
+                (StepKind::Access, _) => line.push_str(&format!(": access {}", step.lane + 1)),
+                (kind, on) => {
+                    line.push_str(&format!(": {kind} {}", on.as_deref().unwrap_or_default()));
+                }
+            }
+            if let Some(site) = &step.site {
+                line.push_str(&format!(" at {site}"));
+            }
+            if let Some(before) = step.after.and_then(|after| timeline.get(after)) {
+                line.push_str(&format!(", after {} by {}", before.kind, thread(before.lane)));
+            }
+            if step.is_behind_gap {
+                line.push_str(", and perhaps more before it");
+            }
+            let label = if position == 0 { label.clone() } else { " ".repeat(indent) };
+            writeln!(self.out, "{label}{}", wrapped(&line, indent, &blank(indent + 2)))?;
         }
         Ok(())
     }

@@ -166,10 +166,33 @@ fn a_person_can_filter_move_and_unfold() {
         "here": ["8    balance += amount;", "8    balance += amount;",
             "14        System.out.println(\"the balance, which has a long name here to make the line longer, \
              is \" + this.balance);"],
-        "pictures": ["The threads in time", "The cycle of locks", "The threads in time"],
+        "pictures": ["The threads in time", "The life of the object", "The cycle of locks", "The threads in time"],
         "failures": [],
     });
     assert_eq!(outcome, expected);
+}
+
+/// The words are what a screen reader says; the shapes are what people see.
+#[test]
+fn time_lines_and_lives_of_objects_are_drawn() {
+    let page = written(&sample::full(), Sources::NONE);
+    let script = "
+        toggle(rows.find((it) => it.finding.uses));
+        for (const svg of document.querySelectorAll('svg')) {
+            const count = (selector) => svg.querySelectorAll(selector).length;
+            const box = svg.getBBox();
+            const view = svg.viewBox.baseVal;
+            outcome[svg.getAttribute('aria-label')] = {
+                words: svg.querySelector('desc').textContent.split('; '),
+                steps: count('circle.step'), accesses: count('circle.read, circle.write'),
+                orders: count('path.sync.tip'), flows: count('path.flow.tip'), loops: count('path.dotted.tip'),
+                held: count('rect.held'), boxes: count('rect.node'), defects: count('rect.defect'),
+                danger: count('.danger'), titles: count('title'),
+                fits: box.x >= 0 && box.y >= 0 && box.x + box.width <= view.width && box.y + box.height <= view.height,
+            };
+        }";
+    let Some(outcome) = in_browser(&page, script) else { return };
+    insta::assert_snapshot!(serde_json::to_string_pretty(&outcome).expect("it is JSON"));
 }
 
 #[test]

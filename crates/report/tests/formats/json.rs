@@ -1,7 +1,10 @@
 //! The JSON form keeps to its schema and to its bytes.
 
 use serde_json::Value;
-use unsnarl_findings::{AccessKind, Evidence, Report, Rule, SCHEMA, Severity, SuppressionKind};
+use unsnarl_findings::{
+    AccessKind, EdgeKind, Evidence, Report, Rule, SCHEMA, Severity, StepKind, SuppressionKind,
+    UseKind,
+};
 use unsnarl_report::json;
 
 use crate::sample;
@@ -83,6 +86,11 @@ fn the_schema_names_exactly_what_exists() {
         names(&definitions["access"]["properties"]["kind"]),
         sorted(AccessKind::ALL.iter().map(|kind| kind.name()))
     );
+    let kinds = |node: &Value| names(&node["properties"]["kind"]);
+    assert_eq!(kinds(&definitions["step"]), sorted(StepKind::ALL.iter().map(|it| it.name())));
+    let graph = &definitions["useGraph"]["properties"];
+    assert_eq!(kinds(&graph["nodes"]["items"]), sorted(UseKind::ALL.iter().map(|it| it.name())));
+    assert_eq!(kinds(&graph["edges"]["items"]), sorted(EdgeKind::ALL.iter().map(|it| it.name())));
     assert_eq!(
         names(&finding["suppression"]["properties"]["kind"]),
         sorted(SuppressionKind::ALL.iter().map(|kind| kind.name()))
@@ -125,9 +133,13 @@ fn what_cannot_be_understood_is_told_with_its_place() {
         ("\"error\"", "\"bad\"", "there is no severity 'bad'"),
         ("\"observed\"", "\"dreamt\"", "there is no evidence 'dreamt'"),
         ("\"inSource\"", "\"byMagic\"", "there is no suppression 'byMagic'"),
-        ("\"acquire\"", "\"eat\"", "there is no access 'eat'"),
+        ("\"acquire\",\n          \"thread\"", "\"eat\",\n\"thread\"", "there is no access 'eat'"),
         ("++ no-common", "?? no-common", "is no reason"),
         ("\"balance\"", "\"owner\"", "the fingerprint is 7bb2926eb86b4e96, but should be"),
+        ("\"volatile-read\"", "\"peek\"", "there is no step 'peek'"),
+        ("\"after\": 3", "\"after\": 4", "step 4 of the timeline"),
+        ("\"escape\"", "\"hide\"", "there is no use 'hide'"),
+        ("\"to\": 6", "\"to\": 60", "an edge leads from use 5 to 60"),
         ("\"location\": 17", "\"place\": 17", "a frame has either a location"),
     ] {
         assert!(text.contains(from), "{from}");

@@ -1,8 +1,9 @@
 //! Reports that show every feature of a finding.
 
 use unsnarl_findings::{
-    Access, AccessKind, Effect, Evidence, Finding, Frame, Heuristic, Lock, MethodReference, Report,
-    Rule, Severity, Statistic, Subject, Suppression, SuppressionKind, Tool, Variable,
+    Access, AccessKind, EdgeKind, Effect, Evidence, Finding, Frame, Heuristic, Lock,
+    MethodReference, Report, Rule, Severity, Statistic, Step, StepKind, Subject, Suppression,
+    SuppressionKind, Tool, Use, UseEdge, UseGraph, UseKind, UsingThread, Variable,
 };
 use unsnarl_report::source::{SourceFile, SourceKey, Sources};
 
@@ -56,6 +57,13 @@ pub(crate) fn hostile() -> Report {
     let mut finding =
         Finding::new(Rule::DataRace, subject, Evidence::Observed, "test", name, accesses);
     finding.hint = Some(name.to_owned());
+    finding.timeline = timeline_of_balance();
+    finding.timeline.iter_mut().for_each(|step| step.on = Some(name.to_owned()));
+    let mut uses = uses_of_balance();
+    uses.of = name.to_owned();
+    uses.threads.iter_mut().for_each(|thread| thread.name = name.to_owned());
+    uses.uses.iter_mut().for_each(|used| used.on = Some(name.to_owned()));
+    finding.uses = Some(uses);
     let mut report = Report::new(empty().tool, [finding]);
     report.notes = vec![name.to_owned()];
     report
@@ -153,7 +161,52 @@ fn suspected_race() -> Finding {
          keep the balance in an AtomicInteger"
             .to_owned(),
     );
+    finding.uses = Some(uses_of_balance());
     finding
+}
+
+/// The life of an account: made and handed on by `main`, which waits for one of the threads that use it.
+fn uses_of_balance() -> UseGraph {
+    let main =
+        |line| frame(method("bank.Bank", "main", "([Ljava/lang/String;)V"), "Bank.java", line);
+    let print = frame(method("bank.Account", "print", "()V"), "Account.java", 14);
+    let used = |thread, kind, on: &str, site| Use {
+        thread,
+        kind,
+        on: (!on.is_empty()).then(|| on.to_owned()),
+        site,
+        locks: vec![],
+        is_defect: false,
+    };
+    let account = Lock::of_class("bank.Account").labelled("this");
+    let edge = |from, to, kind| UseEdge { from, to, kind };
+    UseGraph {
+        of: "bank.Account made at Bank.java:9".to_owned(),
+        threads: vec![
+            UsingThread { name: "main".to_owned(), is_several: false },
+            UsingThread { name: "Update".to_owned(), is_several: true },
+        ],
+        uses: vec![
+            used(0, UseKind::New, "", main(9)),
+            used(0, UseKind::Escape, "Bank.account", main(10)),
+            used(0, UseKind::Start, "Update", main(11)),
+            Use { is_defect: true, ..used(0, UseKind::Read, "balance", print) },
+            used(0, UseKind::Join, "Update", main(13)),
+            Use { locks: vec![account], ..used(1, UseKind::Read, "balance", update()) },
+            Use { is_defect: true, ..used(1, UseKind::Write, "balance", update()) },
+        ],
+        edges: vec![
+            edge(0, 1, EdgeKind::Flow),
+            edge(1, 2, EdgeKind::Flow),
+            edge(2, 3, EdgeKind::Flow),
+            edge(2, 5, EdgeKind::Thread),
+            edge(3, 4, EdgeKind::Flow),
+            edge(5, 6, EdgeKind::Flow),
+            edge(6, 4, EdgeKind::Thread),
+            edge(6, 5, EdgeKind::Flow),
+        ],
+        left_out: 2,
+    }
 }
 
 fn observed_race() -> Finding {
@@ -161,7 +214,7 @@ fn observed_race() -> Finding {
     let access = |thread: &str, locks| {
         Access::new(AccessKind::Write, vec![update(), run.clone()]).by(thread).holding(locks)
     };
-    Finding::new(
+    let mut finding = Finding::new(
         Rule::DataRace,
         balance(),
         Evidence::Observed,
@@ -171,7 +224,41 @@ fn observed_race() -> Finding {
             access("Update-1", vec![Lock::of_class("bank.Account").labelled("this")]),
             access("Update-2", vec![]),
         ],
-    )
+    );
+    finding.timeline = timeline_of_balance();
+    finding
+}
+
+/// The second thread has the lock before the first, and looks at a flag that nobody sets.
+fn timeline_of_balance() -> Vec<Step> {
+    let run = |line| Some(frame(method("bank.Update", "run", "()V"), "Update.java", line));
+    let access = |lane| Step {
+        lane,
+        kind: StepKind::Access,
+        on: None,
+        site: None,
+        after: None,
+        is_behind_gap: false,
+    };
+    let step = |lane, kind, on: &str, line| Step {
+        kind,
+        on: Some(on.to_owned()),
+        site: run(line),
+        ..access(lane)
+    };
+    let account = "bank.Account (this)";
+    vec![
+        step(0, StepKind::Begin, "main", 5),
+        step(1, StepKind::Acquire, account, 20),
+        step(1, StepKind::Send, "java.util.concurrent.CountDownLatch (#9)", 21),
+        step(1, StepKind::Release, account, 22),
+        Step { after: Some(3), ..step(0, StepKind::Acquire, account, 11) },
+        access(0),
+        step(0, StepKind::Release, account, 13),
+        Step { is_behind_gap: true, ..step(0, StepKind::Start, "Audit", 14) },
+        step(1, StepKind::VolatileRead, "bank.Update.stopped", 24),
+        access(1),
+    ]
 }
 
 fn lock_cycle() -> Finding {

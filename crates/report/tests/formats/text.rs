@@ -162,6 +162,16 @@ fn all_frames_and_reasons_are_shown_when_asked_for() {
 }
 
 #[test]
+fn what_happened_in_time_is_shown_when_asked_for() {
+    let view = View { detail: Detail::Verbose, ..View::new(Styles::plain()) };
+    let text = viewed(&sample::full(), &view);
+    let lines = text.lines().skip_while(|line| !line.starts_with("   = run: "));
+    let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("   = why: ")).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    assert!(!rendered(&sample::full(), Styles::plain()).contains("= run: "));
+}
+
+#[test]
 fn findings_stand_under_their_class_the_worst_first() {
     let text = rendered(&sample::many(300), Styles::plain());
     let titles: Vec<&str> = text.lines().filter(|line| line.starts_with("-- ")).collect();

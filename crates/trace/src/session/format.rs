@@ -15,6 +15,8 @@ pub const CLASSES_FILE: &str = "classes";
 pub const NAMES_FILE: &str = "names";
 /// The file that says that accesses stand where they happened, in the order of all numbers.
 pub const EXACT_FILE: &str = "exact";
+/// The names of the [filters](crate::Filter) that have left accesses out, a line each.
+pub const FILTERS_FILE: &str = "filters";
 /// What the agent did, and what it could not do.
 pub const LOG_FILE: &str = "agent.log";
 /// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the
@@ -96,6 +98,7 @@ pub enum Kind {
     MethodExits,
     Allocated,
     Stored,
+    Owned,
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
@@ -108,7 +111,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 35] = [
+    pub(super) const ALL: [Self; 36] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -144,6 +147,7 @@ impl Kind {
         Self::MethodExits,
         Self::Allocated,
         Self::Stored,
+        Self::Owned,
     ];
 
     /// The kind with this number.
@@ -169,7 +173,19 @@ impl Kind {
 
     /// How many words follow the first one.
     #[must_use]
+    #[inline]
     pub fn words(self) -> usize {
+        usize::from(WORDS[self as usize])
+    }
+
+    /// Whether the word behind the first is the place in the order of all synchronization.
+    #[must_use]
+    #[inline]
+    pub fn is_numbered(self) -> bool {
+        NUMBERED[self as usize]
+    }
+
+    const fn word_count(self) -> u8 {
         match self {
             Self::StaticRead | Self::StaticWrite | Self::MethodExits => 0,
             Self::FieldRead
@@ -203,13 +219,12 @@ impl Kind {
             | Self::SweepEnds
             | Self::Contended
             | Self::Allocated
-            | Self::Stored => 2,
+            | Self::Stored
+            | Self::Owned => 2,
         }
     }
 
-    /// Whether the word behind the first is the place in the order of all synchronization.
-    #[must_use]
-    pub fn is_numbered(self) -> bool {
+    const fn has_number(self) -> bool {
         !matches!(
             self,
             Self::FieldRead
@@ -225,9 +240,30 @@ impl Kind {
                 | Self::MethodExits
                 | Self::Allocated
                 | Self::Stored
+                | Self::Owned
         )
     }
 }
+
+// Asked for every event: a look into a table cannot be mispredicted as a jump can.
+static WORDS: [u8; 256] = {
+    let mut words = [0; 256];
+    let mut index = 0;
+    while index < Kind::ALL.len() {
+        words[Kind::ALL[index] as usize] = Kind::ALL[index].word_count();
+        index += 1;
+    }
+    words
+};
+static NUMBERED: [bool; 256] = {
+    let mut numbered = [false; 256];
+    let mut index = 0;
+    while index < Kind::ALL.len() {
+        numbered[Kind::ALL[index] as usize] = Kind::ALL[index].has_number();
+        index += 1;
+    }
+    numbered
+};
 
 #[cfg(test)]
 mod tests {

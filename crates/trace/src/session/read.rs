@@ -14,15 +14,19 @@ use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
 use super::chunks::RawEvent;
-use super::format::{EXACT_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file};
+use super::format::{
+    EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
+};
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
 use super::translate::{Descriptions, Translator};
-use crate::{Event, Problem, Problems, Source, Tables, TraceError};
+use crate::{Event, Filter, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
+/// Of so many events what they are about is fetched together.
+const NEAR: usize = 16;
 /// From so many threads on they are looked at together.
 const MANY_THREADS: usize = 64;
 /// How long the reader of a growing session waits until it looks again: first, and at most.
@@ -76,6 +80,7 @@ pub struct Session {
     translator: Translator,
     problems: Problems,
     is_exact: bool,
+    filters: Vec<Filter>,
     /// Whether the last step has forgotten variables: their ids come again in another batch.
     has_forgotten: bool,
 }
@@ -92,9 +97,13 @@ impl Session {
         let mut problems = Problems::default();
         let models = models(&storage, &mut problems);
         let is_exact = storage.text(EXACT_FILE).is_some();
+        let filters = storage.text(FILTERS_FILE).unwrap_or_default();
+        let is_used = |filter: &Filter| filters.lines().any(|name| name == filter.name());
+        let filters = Filter::ALL.into_iter().filter(is_used).collect();
         Self {
             has_forgotten: false,
             is_exact,
+            filters,
             storage,
             stop: Arc::default(),
             tables: TableReader::new(),
@@ -159,9 +168,12 @@ impl Session {
         let stream = &mut streams[stream];
         let thread = stream.thread;
         let (events, later) = stream.take();
-        for index in 0..events.len() {
+        for (index, event) in events.iter().enumerate() {
+            if index % NEAR == 0 {
+                translator.fetch(&events[index..events.len().min(index + NEAR)]);
+            }
             let following = if index + 1 == events.len() { later } else { &[] };
-            translator.translate(thread, &events[index], following, batch, problems);
+            translator.translate(thread, event, following, batch, problems);
         }
         match events.last() {
             Some(RawEvent { kind: Kind::SweepBegins, .. }) => translator.sweep_begins(),
@@ -327,6 +339,10 @@ impl Source for Session {
         }
     }
 
+    fn keep_elements(&mut self) {
+        self.translator.keep_elements();
+    }
+
     fn tables(&self) -> &Tables {
         self.translator.tables()
     }
@@ -337,6 +353,10 @@ impl Source for Session {
 
     fn is_exact(&self) -> bool {
         self.is_exact
+    }
+
+    fn filters(&self) -> &[Filter] {
+        &self.filters
     }
 }
 

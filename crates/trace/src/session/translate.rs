@@ -5,10 +5,12 @@ mod effects;
 mod forget;
 mod ids;
 mod places;
+mod plain;
 mod stacks;
 mod tasks;
 
 use std::collections::hash_map::Entry;
+use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,6 +21,7 @@ use self::calls::{Emit, InThread, KnownModels};
 use self::forget::Lives;
 use self::ids::{ObjectIds, VariableIds};
 use self::places::Orders;
+use self::plain::PlainPlaces;
 use self::stacks::Stacks;
 use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
@@ -26,9 +29,9 @@ use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, Volatility};
 use crate::{
-    Channel, ChannelId, Container, Event, Field, FieldId, Lock, LockId, Method, MethodId, NameId,
-    Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables, Thread,
-    ThreadId, Variable, VariableId,
+    Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
+    NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
+    Thread, ThreadId, Variable, VariableId,
 };
 
 /// What the tables of a session say.
@@ -51,6 +54,8 @@ pub(super) struct Descriptions {
 pub(super) struct Translator {
     /// Whether it is asked who read whose write.
     is_exact: bool,
+    /// Whether elements of arrays are no variables.
+    keeps_elements: bool,
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
@@ -58,6 +63,7 @@ pub(super) struct Translator {
     last_thread: Option<(u64, ThreadId)>,
     recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
+    plain: PlainPlaces,
     objects: ObjectIds,
     locks: FxHashMap<ObjectId, LockId>,
     variables: VariableIds,
@@ -88,6 +94,7 @@ impl Translator {
     pub(super) fn new(descriptions: Descriptions, models: Arc<Models>, is_exact: bool) -> Self {
         Self {
             is_exact,
+            keeps_elements: false,
             descriptions,
             models,
             known_models: KnownModels::default(),
@@ -101,6 +108,7 @@ impl Translator {
             last_thread: None,
             recent_sites: Recent::new(),
             recent_fields: Recent::new(),
+            plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
             locks: FxHashMap::default(),
             variables: VariableIds::default(),
@@ -119,9 +127,31 @@ impl Translator {
         &self.tables
     }
 
+    pub(super) fn keep_elements(&mut self) {
+        self.keeps_elements = true;
+    }
+
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
         &mut self.descriptions
+    }
+
+    /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
+    /// one, and has them at hand when the events are translated.
+    pub(super) fn fetch(&self, events: &[RawEvent]) {
+        for event in events {
+            if let Kind::FieldRead | Kind::FieldWrite = event.kind
+                && let Some(object) = self.objects.get(event.words[0])
+            {
+                black_box(self.variables.links_of(object));
+            }
+        }
+    }
+
+    /// Another thread tells who has made an object.
+    fn owned(&mut self, [object, maker]: [u64; 2], out: &mut Vec<Event>) {
+        let (thread, site) = (self.thread(maker), self.site(0));
+        out.push(Event { thread, site, operation: Operation::Allocate(self.object(object)) });
     }
 
     /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
@@ -134,9 +164,13 @@ impl Translator {
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
+        if self.plain_access(number, event, out, problems) {
+            return;
+        }
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
+            Kind::Owned => return self.owned(event.words, out),
             Kind::ThreadBegin => self.name(number),
             _ => {}
         }
@@ -176,8 +210,11 @@ impl Translator {
                 let object = if event.kind.is_numbered() { second } else { first };
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
                 let object = self.accessed(object);
-                let variable = self.variable(Variable::Field(object, field));
+                let variable = self.field_variable(object, field);
                 let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
+                if !volatile {
+                    self.learn_plain(event.site, site, Some(field));
+                }
                 self.access(variable, write, volatile)
             }
             Kind::StaticRead
@@ -197,12 +234,9 @@ impl Translator {
             }
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.accessed(first);
-                for index in elements(second) {
-                    let variable = self.variable(Variable::Element(array, index));
-                    let operation = self.access(variable, event.kind == Kind::ArrayWrite, false);
-                    emit.push(operation);
-                }
-                return;
+                let elements = Strided::from_word(second);
+                self.learn_plain(event.site, site, None);
+                return self.elements(array, elements, event.kind == Kind::ArrayWrite, &mut emit);
             }
             Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
             Kind::MonitorExit => Operation::Release(self.lock(second)),
@@ -237,7 +271,9 @@ impl Translator {
                 self.call_event(number, event, following, &mut emit);
                 return;
             }
-            Kind::Object | Kind::GoesOn | Kind::SweepBegins | Kind::SweepEnds => return,
+            Kind::Object | Kind::GoesOn | Kind::Owned | Kind::SweepBegins | Kind::SweepEnds => {
+                return;
+            }
         };
         emit.push(operation);
     }
@@ -268,12 +304,35 @@ impl Translator {
         }
     }
 
+    fn elements(&mut self, array: ObjectId, strided: Strided, write: bool, emit: &mut Emit<'_>) {
+        if !self.keeps_elements {
+            for index in strided.indices() {
+                let variable = self.variable(Variable::Element(array, index));
+                emit.push(self.access(variable, write, false));
+            }
+            return;
+        }
+        self.lives.has_elements(array);
+        let operation = |elements| match write {
+            true => Operation::WriteElements(elements),
+            false => Operation::ReadElements(elements),
+        };
+        let Strided { first, distance, behind } = strided;
+        match Elements::range(array, first, distance, behind) {
+            Some(elements) => emit.push(operation(elements)),
+            None => strided
+                .indices()
+                .for_each(|index| emit.push(operation(Elements::one(array, index)))),
+        }
+    }
+
     fn volatile(&mut self, variable: VariableId) -> ChannelId {
         let channels = &mut self.tables.channels;
         let new = || channels.push(Channel::Volatile(variable));
         *self.volatiles.entry(variable).or_insert_with(new)
     }
 
+    #[inline]
     fn thread(&mut self, number: u64) -> ThreadId {
         match self.last_thread {
             Some((last, thread)) if last == number => return thread,
@@ -304,10 +363,15 @@ impl Translator {
         object
     }
 
+    #[inline]
     fn accessed(&mut self, id: u64) -> ObjectId {
-        if let Some(object) = self.objects.get(id) {
-            return object;
+        match self.objects.get(id) {
+            Some(object) => object,
+            None => self.first_accessed(id),
         }
+    }
+
+    fn first_accessed(&mut self, id: u64) -> ObjectId {
         let object = Object { class: self.class_name(id), number: id };
         let new = match self.lives.free_objects.pop() {
             Some(free) => {
@@ -358,13 +422,14 @@ impl Translator {
 
     fn variable(&mut self, variable: Variable) -> VariableId {
         let Self { tables, lives, variables, .. } = self;
-        variables.find(variable, || match lives.free_variables.pop() {
-            Some(free) => {
-                tables.variables[free] = variable;
-                free
-            }
-            None => tables.variables.push(variable),
-        })
+        variables.find(variable, || lives.new_variable(variable, tables))
+    }
+
+    #[inline]
+    fn field_variable(&mut self, object: ObjectId, field: FieldId) -> VariableId {
+        let Self { tables, lives, variables, .. } = self;
+        let new = || lives.new_variable(Variable::Field(object, field), tables);
+        variables.field(object, field, new)
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {
@@ -475,12 +540,24 @@ impl Translator {
     }
 }
 
-/// The elements that an event is about: the first, how far the next one is, how many there are behind it.
-fn elements(word: u64) -> impl Iterator<Item = u32> {
-    let distance = (word >> 32) as u16 as i16;
-    let behind = (word >> 48) as usize;
-    let next = move |index: &u32| Some(index.wrapping_add_signed(distance.into()));
-    std::iter::successors(Some(word as u32), next).take(behind + 1)
+/// Elements of an array at equal distances: the first, how far the next one is, how many there are behind it.
+#[derive(Clone, Copy)]
+struct Strided {
+    first: u32,
+    distance: i16,
+    behind: u16,
+}
+
+impl Strided {
+    /// As a word of an event tells it.
+    fn from_word(word: u64) -> Self {
+        Self { first: word as u32, distance: (word >> 32) as i16, behind: (word >> 48) as u16 }
+    }
+
+    fn indices(self) -> impl Iterator<Item = u32> {
+        let next = move |index: &u32| Some(index.wrapping_add_signed(self.distance.into()));
+        std::iter::successors(Some(self.first), next).take(usize::from(self.behind) + 1)
+    }
 }
 
 fn missing_site(site: u32, problems: &mut Problems) {
@@ -520,17 +597,18 @@ fn source_type(name: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{elements, source_type};
+    use super::{Strided, source_type};
 
     #[test]
     fn an_event_can_be_about_many_elements() {
         let word = |first: u32, distance: i16, behind: u64| {
             u64::from(first) | u64::from(distance as u16) << 32 | behind << 48
         };
-        assert_eq!(elements(7).collect::<Vec<_>>(), [7]);
-        assert_eq!(elements(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
-        assert_eq!(elements(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
-        assert_eq!(elements(u64::MAX).count(), 1 << 16);
+        let indices = |word| Strided::from_word(word).indices();
+        assert_eq!(indices(7).collect::<Vec<_>>(), [7]);
+        assert_eq!(indices(word(7, 2, 3)).collect::<Vec<_>>(), [7, 9, 11, 13]);
+        assert_eq!(indices(word(7, -3, 2)).collect::<Vec<_>>(), [7, 4, 1]);
+        assert_eq!(indices(u64::MAX).count(), 1 << 16);
     }
 
     #[test]

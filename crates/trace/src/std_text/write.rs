@@ -71,8 +71,12 @@ impl<W: Write> StdWriter<W> {
                 generations[variable] += 1;
                 out.write_all(b"dummy")
             }
-            // STD knows no objects.
-            Operation::Allocate(_) | Operation::Store(_) => out.write_all(b"dummy"),
+            // STD knows no objects, and every element is a variable.
+            Operation::Allocate(_)
+            | Operation::Store(_)
+            | Operation::ReadElements(_)
+            | Operation::WriteElements(_)
+            | Operation::ForgetElements(_) => out.write_all(b"dummy"),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use unsnarl_models::{Effect, LockMode, Outcome, Place, Range};
 
-use super::Translator;
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
+use super::{Strided, Translator};
 use crate::{LockId, Operation, Problem, Variable};
 
 /// How many elements one call may access: each is an event.
@@ -309,7 +309,7 @@ impl Translator {
         let operands = [array, &range.from, &range.count].map(|place| call.operand(place));
         let [Some(array), Some(from), Some(count)] = operands else { return };
         let last = u32::try_from(from.saturating_add(count));
-        let (Ok(from), Ok(last)) = (u32::try_from(from), last) else { return };
+        let (Ok(first), Ok(_)) = (u32::try_from(from), last) else { return };
         if count > MOST_ELEMENTS {
             emit.problems.add(|| Problem {
                 place: "the elements of an array".into(),
@@ -319,10 +319,9 @@ impl Translator {
             return;
         }
         let array = self.object(array);
-        for index in from..last {
-            let variable = self.variable(Variable::Element(array, index));
-            let operation = self.access(variable, write, false);
-            emit.push(operation);
+        if let Some(behind) = count.checked_sub(1) {
+            let elements = Strided { first, distance: 1, behind: behind as u16 };
+            self.elements(array, elements, write, emit);
         }
     }
 
@@ -344,8 +343,14 @@ impl Translator {
     /// An access that the library makes. One to a variable that is volatile stays what it is.
     fn library_access(&mut self, place: &Place, write: bool, call: &Call, emit: &mut Emit<'_>) {
         let Place::Variable { object, selector } = place else { return };
-        if let Some(Target::Variable(variable, volatile)) = self.variable_of(object, selector, call)
-        {
+        let Some(Target::Variable(variable, volatile)) = self.variable_of(object, selector, call)
+        else {
+            return;
+        };
+        if let Variable::Element(array, first) = self.tables.variables[variable] {
+            let element = Strided { first, distance: 1, behind: 0 };
+            self.elements(array, element, write, emit);
+        } else {
             let operation = self.access(variable, write, volatile);
             emit.push(operation);
         }

@@ -8,23 +8,40 @@ use rustc_hash::FxHashSet;
 use unsnarl_entity::SecondaryMap;
 
 use super::Translator;
-use crate::{Event, ObjectId, Operation, Variable, VariableId};
+use crate::{Event, ObjectId, Operation, Tables, Variable, VariableId};
 
 /// What is known about the lives of objects.
 #[derive(Debug, Default)]
 pub(super) struct Lives {
     /// Objects that something other than a variable names.
     named: SecondaryMap<ObjectId, bool>,
+    /// Arrays whose elements are known without being variables.
+    with_elements: SecondaryMap<ObjectId, bool>,
     /// The objects that were first seen since the sweep began that is under way.
     new: Option<FxHashSet<u64>>,
     /// Ids that can be given again.
     pub(super) free_objects: Vec<ObjectId>,
-    pub(super) free_variables: Vec<VariableId>,
+    free_variables: Vec<VariableId>,
 }
 
 impl Lives {
     pub(super) fn name(&mut self, object: ObjectId) {
         self.named[object] = true;
+    }
+
+    pub(super) fn has_elements(&mut self, array: ObjectId) {
+        self.with_elements[array] = true;
+    }
+
+    /// An id for a variable that has none.
+    pub(super) fn new_variable(&mut self, variable: Variable, tables: &mut Tables) -> VariableId {
+        match self.free_variables.pop() {
+            Some(free) => {
+                tables.variables[free] = variable;
+                free
+            }
+            None => tables.variables.push(variable),
+        }
     }
 
     pub(super) fn first_seen(&mut self, object: u64) {
@@ -66,10 +83,16 @@ impl Translator {
         descriptions
             .class_of
             .retain(|id, _| living.contains(id) || new.contains(id) || objects.get(*id).is_some());
+        let mut tell = |operation| out.push(Event { thread, site, operation });
         variables.forget(&dead, |id| {
             lives.free_variables.push(id);
-            out.push(Event { thread, site, operation: Operation::Forget(id) });
+            tell(Operation::Forget(id));
         });
+        for &array in &dead {
+            if std::mem::take(&mut lives.with_elements[array]) {
+                tell(Operation::ForgetElements(array));
+            }
+        }
         lives.free_objects.append(&mut dead);
     }
 }

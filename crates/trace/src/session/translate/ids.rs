@@ -20,6 +20,7 @@ pub(super) struct ObjectIds {
 }
 
 impl ObjectIds {
+    #[inline]
     pub(super) fn get(&self, id: u64) -> Option<ObjectId> {
         let (page, place) = place(id);
         if page >= MOST_PAGES {
@@ -124,12 +125,19 @@ impl VariableIds {
         }
     }
 
+    /// How many links the fields of an object take.
+    pub(super) fn links_of(&self, object: ObjectId) -> usize {
+        let first = self.links.get(self.first[object] as usize);
+        std::iter::successors(first, |link| self.links.get(link.next as usize)).count()
+    }
+
     /// Whether an array has accesses to about as many elements as lie before one.
     fn is_near(&self, array: ObjectId, index: u32) -> bool {
         index as usize <= 2 * self.arrays[array].len() + PAGE
     }
 
-    fn field(
+    #[inline]
+    pub(super) fn field(
         &mut self,
         object: ObjectId,
         field: FieldId,

@@ -28,6 +28,13 @@ struct OpenMethod {
     calls_at: Option<SiteId>,
 }
 
+impl Stacks {
+    /// Whether no thread is in a method that was told.
+    pub(super) fn are_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+}
+
 impl Translator {
     /// The thread enters the method of the site, and could last call at `caller`, 0 if that is over.
     pub(super) fn enter(&mut self, number: u64, caller: u64, emit: &mut Emit<'_>) {
@@ -66,7 +73,7 @@ impl Translator {
 
     /// The thread is in the method of a site: what that called was left, with or without an event.
     pub(super) fn leave_what_was_left(&mut self, number: u64, site: SiteId, emit: &mut Emit<'_>) {
-        if self.stacks.open.is_empty() {
+        if self.stacks.are_empty() {
             return;
         }
         let method = self.method(site);

@@ -1,0 +1,338 @@
+//! The states of the elements of arrays. Loops access elements at equal distances, so that neighbours, or every second
+//! element, have the same state: one state stands for all of them until they are accessed differently.
+//!
+//! The idea is that of J. Wilcox, P. Finch, C. Flanagan and S. N. Freund, *Array Shadow State Compression for Precise
+//! Dynamic Race Detection*, ASE 2015. An array is cut into blocks. The elements of a block are put in an order in which
+//! those at the distance of its accesses are neighbours, and runs of neighbours share a state. A block that has too many
+//! runs has a state for each element, until all are the same again.
+//!
+//! Guarantees: what is told about an access to many elements is what would be told about one access to each of them, in
+//! their order.
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_trace::{Elements, ObjectId};
+
+use super::states::{State, States};
+use crate::clocks::ThreadClock;
+use crate::lasts::Last;
+use crate::races::Kind;
+
+/// How many elements a block has.
+const BLOCK: usize = 1 << BLOCK_BITS;
+const BLOCK_BITS: u32 = 10;
+/// The largest distance, as a power of two, at which elements are made neighbours.
+const MOST_SHIFT: u32 = 3;
+/// How many elements an access must have so that others are made neighbours for it.
+const FEW: usize = 16;
+/// A block has states for each element if it has more runs than this and one for so many elements.
+const SOME_RUNS: usize = 4;
+const ELEMENTS_IN_RUN: usize = 16;
+
+/// The elements of all arrays.
+#[derive(Default)]
+pub(super) struct Arrays {
+    blocks: SecondaryMap<ObjectId, Vec<Block>>,
+}
+
+/// What elements are accessed by, and what comes of it.
+pub(super) struct Access<'a> {
+    pub(super) states: &'a mut States,
+    pub(super) clock: &'a ThreadClock,
+    pub(super) kind: Kind,
+    pub(super) last: Last,
+    /// Elements that race, with the earlier accesses that they race with.
+    pub(super) races: Vec<Race>,
+    /// How many elements race for the first time.
+    pub(super) newly_racy: u64,
+}
+
+/// Elements that race with the same earlier accesses.
+pub(super) struct Race {
+    pub(super) elements: Stride,
+    pub(super) unordered: Vec<(Last, Kind)>,
+}
+
+/// Indices at equal distances, the lowest first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stride {
+    first: usize,
+    step: usize,
+    count: usize,
+}
+
+impl Stride {
+    pub(super) fn indices(self) -> impl Iterator<Item = usize> {
+        (0..self.count).map(move |number| self.first + number * self.step)
+    }
+
+    fn behind(self, base: usize) -> Self {
+        Self { first: base + self.first, ..self }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Block {
+    /// The elements at a distance of two to the power of `shift` are neighbours; what is behind the last run is
+    /// untouched, and so is every element from `length` on.
+    Runs { shift: u32, length: usize, runs: Vec<Run> },
+    /// A state for each of the first elements.
+    Each(Vec<State>),
+}
+
+/// Neighbours with the same state, up to a position and behind the run before.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    end: u32,
+    state: State,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self::Runs { shift: 0, length: 0, runs: Vec::new() }
+    }
+}
+
+impl Arrays {
+    pub(super) fn access(&mut self, elements: Elements, access: &mut Access<'_>) {
+        let blocks = &mut self.blocks[elements.array()];
+        let (lowest, highest) = (elements.lowest() as usize, elements.highest() as usize);
+        let step = elements.step() as usize;
+        let last_block = highest >> BLOCK_BITS;
+        if blocks.len() <= last_block {
+            blocks.resize_with(last_block + 1, Block::default);
+        }
+        let mut first = lowest;
+        for (number, block) in
+            blocks.iter_mut().enumerate().take(last_block + 1).skip(lowest >> BLOCK_BITS)
+        {
+            let base = number << BLOCK_BITS;
+            let end = (highest + 1).min(base + BLOCK);
+            if first >= end {
+                continue;
+            }
+            let count = (end - first).div_ceil(step);
+            block.access(Stride { first: first - base, step, count }, base, access);
+            first += count * step;
+        }
+    }
+
+    /// The array is gone.
+    pub(super) fn forget(&mut self, array: ObjectId, states: &mut States) {
+        for block in std::mem::take(&mut self.blocks[array]) {
+            match block {
+                Block::Runs { runs, .. } => runs.iter().for_each(|run| states.forget(run.state)),
+                Block::Each(each) => each.into_iter().for_each(|state| states.forget(state)),
+            }
+        }
+    }
+}
+
+impl Block {
+    /// An access to some of the elements, which have `base` elements before them.
+    fn access(&mut self, elements: Stride, base: usize, access: &mut Access<'_>) {
+        let needed = elements.first + (elements.count - 1) * elements.step + 1;
+        match self {
+            Self::Each(each) => {
+                if each.len() < needed {
+                    each.resize(needed, State::Untouched);
+                }
+                for index in elements.indices() {
+                    let element = Stride { first: index, step: 1, count: 1 };
+                    access.on(&mut each[index], element.behind(base));
+                }
+                if elements.count == each.len() {
+                    self.join(access.states);
+                }
+            }
+            Self::Runs { shift, length, runs } => {
+                *length = needed.max(*length);
+                let wanted = elements.step.trailing_zeros();
+                let is_power = elements.step.is_power_of_two() && wanted <= MOST_SHIFT;
+                if is_power && wanted > *shift && elements.count >= FEW {
+                    *runs = rearranged(runs, *length, [*shift, wanted], access.states);
+                    *shift = wanted;
+                }
+                for_neighbours(elements, *shift, |neighbours| {
+                    on_runs(runs, neighbours, *shift, base, access);
+                });
+                if runs.len() > SOME_RUNS + *length / ELEMENTS_IN_RUN {
+                    self.separate(access.states);
+                }
+            }
+        }
+    }
+
+    /// From now on every element has its own state.
+    fn separate(&mut self, states: &mut States) {
+        let Self::Runs { shift, length, runs } = self else { return };
+        let each = (0..*length).map(|index| {
+            let run = runs.get(run_of(index, *shift, runs));
+            run.map_or(State::Untouched, |run| states.copy(run.state))
+        });
+        let each = each.collect();
+        runs.iter().for_each(|run| states.forget(run.state));
+        *self = Self::Each(each);
+    }
+
+    /// From now on all elements share a state, if that is the same for all.
+    fn join(&mut self, states: &mut States) {
+        let Self::Each(each) = self else { return };
+        let Some((&state, others)) = each.split_first() else { return };
+        if others.iter().all(|&other| states.are_same(state, other)) {
+            others.iter().for_each(|&other| states.forget(other));
+            let runs = vec![Run { end: each.len() as u32, state }];
+            *self = Self::Runs { shift: 0, length: each.len(), runs };
+        }
+    }
+}
+
+impl Access<'_> {
+    #[inline]
+    fn on(&mut self, state: &mut State, elements: Stride) {
+        let Self { states, clock, kind, last, .. } = self;
+        let is_ordered = match kind {
+            Kind::Read => states.read(state, *last, clock),
+            Kind::Write => states.write(state, *last, clock),
+        };
+        if !is_ordered {
+            self.race(state, elements);
+        }
+    }
+
+    #[cold]
+    fn race(&mut self, state: &mut State, elements: Stride) {
+        if !matches!(state, State::Racy(_)) {
+            self.newly_racy += elements.count as u64;
+        }
+        let unordered = self.states.race(state, self.kind, self.last, self.clock);
+        if !unordered.is_empty() {
+            self.races.push(Race { elements, unordered });
+        }
+    }
+}
+
+/// The place of an element among its neighbours: those at a distance of two to the power of `shift` stand together.
+#[inline]
+fn place(index: usize, shift: u32) -> usize {
+    let class = index & ((1 << shift) - 1);
+    (class << (BLOCK_BITS - shift)) + (index >> shift)
+}
+
+/// The element at a place.
+#[inline]
+fn index(place: usize, shift: u32) -> usize {
+    let among = place & ((1 << (BLOCK_BITS - shift)) - 1);
+    (among << shift) + (place >> (BLOCK_BITS - shift))
+}
+
+/// The number of the run that an element belongs to; that behind the last if it is untouched.
+fn run_of(index: usize, shift: u32, runs: &[Run]) -> usize {
+    let place = place(index, shift) as u32;
+    runs.partition_point(|run| run.end <= place)
+}
+
+/// Calls for places that are neighbours: all of the elements together, if they can be had so, and else each.
+fn for_neighbours(elements: Stride, shift: u32, mut on: impl FnMut(std::ops::Range<usize>)) {
+    let Stride { first, step, count } = elements;
+    let distance = 1_usize << shift;
+    if !distance.is_multiple_of(step) {
+        for index in elements.indices() {
+            let place = place(index, shift);
+            on(place..place + 1);
+        }
+        return;
+    }
+    let classes = distance / step;
+    for class in 0..classes.min(count) {
+        let begin = place(first + class * step, shift);
+        on(begin..begin + (count - class).div_ceil(classes));
+    }
+}
+
+/// An access to neighbours.
+fn on_runs(
+    runs: &mut Vec<Run>,
+    neighbours: std::ops::Range<usize>,
+    shift: u32,
+    base: usize,
+    access: &mut Access<'_>,
+) {
+    let (begin, end) = (neighbours.start as u32, neighbours.end as u32);
+    match runs.last_mut() {
+        Some(last) if last.end >= end => {}
+        Some(Run { end: known, state: State::Untouched }) => *known = end,
+        _ => runs.push(Run { end, state: State::Untouched }),
+    }
+    let first = runs.partition_point(|run| run.end <= begin);
+    let mut at = first;
+    let mut start = if at == 0 { 0 } else { runs[at - 1].end };
+    let mut has_changed = false;
+    while start < end {
+        let Run { end: run_end, state } = runs[at];
+        if !States::is_repeated(&state, access.kind, access.last) {
+            has_changed = true;
+            if start < begin {
+                runs.insert(at, Run { end: begin, state: access.states.copy(state) });
+                (at, start) = (at + 1, begin);
+            }
+            if run_end > end {
+                runs.insert(at, Run { end, state: access.states.copy(state) });
+            }
+            let from = start.max(begin) as usize;
+            let elements = Stride {
+                first: index(from, shift),
+                step: 1 << shift,
+                count: runs[at].end as usize - from,
+            };
+            access.on(&mut runs[at].state, elements.behind(base));
+        }
+        start = runs[at].end;
+        at += 1;
+    }
+    if has_changed {
+        merge(runs, first.saturating_sub(1)..at + 1, access.states);
+    }
+}
+
+/// Makes one of runs that are next to each other and the same.
+fn merge(runs: &mut Vec<Run>, range: std::ops::Range<usize>, states: &mut States) {
+    let mut kept = range.start;
+    let end = range.end.min(runs.len());
+    for at in range.start + 1..end {
+        if states.are_same(runs[kept].state, runs[at].state) {
+            states.forget(runs[at].state);
+            runs[kept].end = runs[at].end;
+        } else {
+            kept += 1;
+            runs[kept] = runs[at];
+        }
+    }
+    if kept + 1 < end {
+        runs.drain(kept + 1..end);
+    }
+}
+
+/// The runs of the same elements in the order of another shift.
+fn rearranged(runs: &[Run], length: usize, [from, to]: [u32; 2], states: &mut States) -> Vec<Run> {
+    let mut new: Vec<Run> = Vec::new();
+    for class in 0..1 << to {
+        let mut last = None;
+        for index in (class..length).step_by(1 << to) {
+            let run = run_of(index, from, runs);
+            if last != Some(run) {
+                let state = runs.get(run).map_or(State::Untouched, |run| states.copy(run.state));
+                new.push(Run { end: 0, state });
+                last = Some(run);
+            }
+            if let Some(run) = new.last_mut() {
+                run.end = place(index, to) as u32 + 1;
+            }
+        }
+        let end = ((class + 1) << (BLOCK_BITS - to)) as u32;
+        if new.last().is_none_or(|run| run.end < end) {
+            new.push(Run { end, state: State::Untouched });
+        }
+    }
+    runs.iter().for_each(|run| states.forget(run.state));
+    new
+}

@@ -1,0 +1,279 @@
+//! What threads last did to synchronize: the time lines of races, so that people see what did not order two accesses.
+//!
+//! Of every thread the last eight steps are remembered, whatever it does; they are looked at when a race is found, and
+//! never before. Entering a lock again that is held orders nothing and is no step.
+//!
+//! An access knows its time only as an epoch, which is enough: an epoch ends with every step that publishes something, and
+//! within one the locks of a thread only become more. What is left are joins and what is received, in the same epoch and
+//! with the same number of locks: on which side of the access these were is not known, and they are left out.
+//!
+//! Guarantees, for traces in which threads release what they have acquired: the steps of a thread and its access are in
+//! the order of the run; the steps of both threads are too; an arrow is an order that there was. Where the access stands
+//! among the steps of the *other* thread is not known: it stands right behind the step before it.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+use unsnarl_entity::SecondaryMap;
+use unsnarl_findings::{Step, StepKind};
+use unsnarl_trace::{Channel, ChannelId, Event, LockId, Operation, SiteId, Tables, ThreadId};
+
+use crate::clocks::{Clocks, Epoch};
+use crate::describe::{RaceSubject, known_frame, lock, thread};
+use crate::lasts::Last;
+use crate::locksets::Locksets;
+
+/// How many steps of a thread are remembered and shown.
+pub(crate) const REMEMBERED: usize = 8;
+
+/// The last steps of all threads.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    threads: SecondaryMap<ThreadId, VecDeque<Remembered>>,
+    count: u64,
+}
+
+/// A step as it is remembered, with what places it among the accesses of its thread.
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    step: Taken,
+    /// When its thread was before it, and how many locks it held.
+    epoch: Epoch,
+    depth: u32,
+}
+
+/// A step, and its place among the steps of all threads. The start of a thread is a step of both.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    thread: ThreadId,
+    site: SiteId,
+    kind: StepKind,
+    with: With,
+    order: u64,
+}
+
+/// What a step is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    Lock(LockId),
+    Thread(ThreadId),
+    Channel(ChannelId),
+}
+
+impl Taken {
+    /// An event as a step, if it orders threads.
+    #[inline]
+    pub(crate) fn new(event: &Event, order: u64) -> Option<Self> {
+        let (kind, with) = match event.operation {
+            Operation::Acquire(lock) => (StepKind::Acquire, With::Lock(lock)),
+            Operation::Release(lock) => (StepKind::Release, With::Lock(lock)),
+            Operation::AcquireShared(lock) => (StepKind::AcquireShared, With::Lock(lock)),
+            Operation::ReleaseShared(lock) => (StepKind::ReleaseShared, With::Lock(lock)),
+            Operation::Wait(lock) => (StepKind::Wait, With::Lock(lock)),
+            Operation::Wake(lock) => (StepKind::Wake, With::Lock(lock)),
+            Operation::Fork(child) if child != event.thread => {
+                (StepKind::Start, With::Thread(child))
+            }
+            Operation::Join(child) if child != event.thread => {
+                (StepKind::Join, With::Thread(child))
+            }
+            Operation::Send(channel) => (StepKind::Send, With::Channel(channel)),
+            Operation::Receive(channel) => (StepKind::Receive, With::Channel(channel)),
+            _ => return None,
+        };
+        Some(Self { thread: event.thread, site: event.site, kind, with, order })
+    }
+
+    /// Its place among the steps of all threads.
+    pub(crate) fn order(&self) -> u64 {
+        self.order
+    }
+
+    /// Whether it lets others know what its thread did.
+    fn publishes(&self) -> bool {
+        use StepKind::{Release, ReleaseShared, Send, Start, Wait};
+        matches!(self.kind, Release | ReleaseShared | Wait | Send | Start)
+    }
+
+    /// Whether it comes before a later one of another thread because of what both are done with.
+    fn orders(&self, later: &Self) -> bool {
+        use StepKind::{Acquire, AcquireShared, Receive, Release, ReleaseShared, Send, Wait, Wake};
+        let is_pair = matches!(
+            (self.kind, later.kind),
+            (Release | Wait, Acquire | AcquireShared | Wake)
+                | (ReleaseShared, Acquire | Wake)
+                | (Send, Receive)
+        );
+        is_pair && self.with == later.with
+    }
+}
+
+impl Steps {
+    /// Remembers a step, before clocks and locksets take it in.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event, clocks: &Clocks, locksets: &Locksets) {
+        let Some(step) = Taken::new(event, self.count + 1) else { return };
+        let held = locksets.held(event.thread);
+        let is_again = match (step.kind, step.with) {
+            (StepKind::Acquire | StepKind::AcquireShared, With::Lock(lock)) => {
+                locksets.count(held, lock) > 0
+            }
+            (StepKind::Release | StepKind::ReleaseShared, With::Lock(lock)) => {
+                locksets.count(held, lock) > 1
+            }
+            _ => false,
+        };
+        if is_again {
+            return;
+        }
+        self.count += 1;
+        let (epoch, depth) = (clocks.now(event.thread), locksets.depth(held));
+        self.remember(event.thread, Remembered { step, epoch, depth });
+        if let (StepKind::Start, With::Thread(child)) = (step.kind, step.with) {
+            self.remember(child, Remembered { step, epoch: clocks.now(child), depth: 0 });
+        }
+    }
+
+    fn remember(&mut self, thread: ThreadId, remembered: Remembered) {
+        let steps = &mut self.threads[thread];
+        // A thread that asks again and again, and has done nothing else, is shown the last time.
+        let is_same = |last: &Remembered| {
+            let (last, step) = (&last.step, &remembered.step);
+            (last.thread, last.kind, last.with) == (step.thread, step.kind, step.with)
+        };
+        match steps.back() {
+            Some(last) if is_same(last) => drop(steps.pop_back()),
+            _ if steps.len() == REMEMBERED => drop(steps.pop_front()),
+            _ => {}
+        }
+        steps.push_back(remembered);
+    }
+
+    /// The time line of an earlier access and one that is made now.
+    pub(crate) fn timeline(
+        &self,
+        earlier: &Last,
+        threads: [ThreadId; 2],
+        locksets: &Locksets,
+        tables: &Tables,
+    ) -> Vec<Step> {
+        let [first, second] = threads.map(|thread| &self.threads[thread]);
+        let depth = locksets.depth(earlier.locks);
+        let mut sides = [Vec::new(), Vec::new()];
+        for remembered in first {
+            match remembered.side(earlier.epoch, depth) {
+                Some(Ordering::Less) => sides[0].push(remembered.step),
+                Some(_) => sides[1].push(remembered.step),
+                None => {}
+            }
+        }
+        let [before, after] = sides;
+        let is_full = first.len() == REMEMBERED;
+        let first = Lane {
+            thread: threads[0],
+            access: before.last().map_or(0, |step| step.order),
+            is_behind_gap: is_full && before.is_empty(),
+            steps: before.into_iter().chain(after).collect(),
+        };
+        let second = Lane {
+            thread: threads[1],
+            access: u64::MAX,
+            is_behind_gap: false,
+            steps: second.iter().map(|remembered| remembered.step).collect(),
+        };
+        timeline(&[first, second], tables)
+    }
+}
+
+impl Remembered {
+    /// On which side of an access of the same thread it is, which was made in an epoch with so many locks.
+    fn side(&self, access: Epoch, locks: u32) -> Option<Ordering> {
+        match self.epoch.in_thread(access)? {
+            Ordering::Equal if self.step.publishes() => Some(Ordering::Greater),
+            Ordering::Equal => match (self.depth.cmp(&locks), self.step.kind) {
+                (Ordering::Equal, StepKind::Receive | StepKind::Join) => None,
+                (Ordering::Less, _) => Some(Ordering::Less),
+                _ => Some(Ordering::Greater),
+            },
+            side => Some(side),
+        }
+    }
+}
+
+/// One of the two threads of a race.
+pub(crate) struct Lane {
+    pub(crate) thread: ThreadId,
+    /// The order of what comes right before the access.
+    pub(crate) access: u64,
+    /// Whether steps between the access and the one behind it are not known.
+    pub(crate) is_behind_gap: bool,
+    /// In their order.
+    pub(crate) steps: Vec<Taken>,
+}
+
+/// The steps of both threads and their accesses, in their order.
+pub(crate) fn timeline(lanes: &[Lane; 2], tables: &Tables) -> Vec<Step> {
+    let mut all: Vec<(u64, usize, Option<Taken>)> = Vec::new();
+    for (number, lane) in lanes.iter().enumerate() {
+        all.extend(lane.steps.iter().map(|step| (step.order, number, Some(*step))));
+        all.push((lane.access, number, None));
+    }
+    // What began a thread stands behind the step that did it, an access behind the step before it.
+    let begins = |number: usize, step: &Taken| step.thread != lanes[number].thread;
+    all.sort_by_key(|&(order, number, step)| {
+        (order, step.map_or((true, true), |step| (false, begins(number, &step))))
+    });
+    let mut gap = lanes.each_ref().map(|lane| lane.is_behind_gap);
+    let mut has_accessed = [false; 2];
+    let mut known: [Option<usize>; 2] = [None; 2];
+    let mut steps: Vec<Step> = Vec::with_capacity(all.len());
+    for (position, &(_, number, step)) in all.iter().enumerate() {
+        let after = step.and_then(|step| {
+            let mut others = all[..position].iter();
+            let comes_before = |(_, lane, other): &(u64, usize, Option<Taken>)| {
+                let other = other.filter(|_| *lane != number);
+                other.is_some_and(|other| match begins(number, &step) {
+                    true => other.order == step.order,
+                    false => other.orders(&step),
+                })
+            };
+            // What a thread knows already, it is not told again.
+            others.rposition(comes_before).filter(|&found| known[number] < Some(found))
+        });
+        known[number] = known[number].max(after);
+        let is_behind_gap = has_accessed[number] && std::mem::take(&mut gap[number]);
+        has_accessed[number] |= step.is_none();
+        let (kind, on, site) = match step {
+            None => (StepKind::Access, None, None),
+            Some(step) => {
+                let (kind, on) = match begins(number, &step) {
+                    true => (StepKind::Begin, thread(step.thread, tables)),
+                    false => described(&step, tables),
+                };
+                (kind, Some(on), known_frame(step.site, tables))
+            }
+        };
+        steps.push(Step { lane: number, kind, on, site, after, is_behind_gap });
+    }
+    steps
+}
+
+fn described(step: &Taken, tables: &Tables) -> (StepKind, String) {
+    let channel = match step.with {
+        With::Lock(it) => return (step.kind, lock(it, tables).to_string()),
+        With::Thread(it) => return (step.kind, thread(it, tables)),
+        With::Channel(channel) => tables.channels[channel],
+    };
+    match channel {
+        Channel::Volatile(variable) => {
+            let is_write = step.kind == StepKind::Send;
+            let kind = if is_write { StepKind::VolatileWrite } else { StepKind::VolatileRead };
+            (kind, RaceSubject::of(variable, tables).variable(tables).to_string())
+        }
+        Channel::Object(object) => {
+            let object = tables.objects[object];
+            (step.kind, format!("{} (#{})", tables.text(object.class), object.number))
+        }
+        Channel::Named(name) => (step.kind, tables.text(name).into_owned()),
+    }
+}
