@@ -4,8 +4,7 @@
 
 use unsnarl_instrument::{Filters, Plan, SiteNumbers, Volatility, rewrite};
 
-/// Whether a method reports at the end of a loop, and whether it reports single elements.
-fn hooks(parameters: &str, body: &str, plan: &Plan) -> (bool, bool) {
+fn compiled(parameters: &str, body: &str) -> Vec<u8> {
     let source = format!(
         "class A {{ final int[] fixed = null; int[] other; volatile int v; int f; static void call() {{}} \
          int m({parameters}) {{ {body} }} }}"
@@ -14,7 +13,12 @@ fn hooks(parameters: &str, body: &str, plan: &Plan) -> (bool, bool) {
     let file = folder.path().join("A.java");
     std::fs::write(&file, source).unwrap();
     unsnarl_testing::jdk().compile([file.as_path()], folder.path());
-    let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
+    std::fs::read(folder.path().join("A.class")).unwrap()
+}
+
+/// Whether a method reports at the end of a loop, and whether it reports single elements.
+fn hooks(parameters: &str, body: &str, plan: &Plan) -> (bool, bool) {
+    let bytes = compiled(parameters, body);
     let unknown = |_: &_| Volatility::Unknown;
     let class = rewrite(&bytes, plan, &SiteNumbers::default(), &unknown, false).unwrap().unwrap();
     let has = |name: &[u8]| class.bytes.windows(name.len()).any(|window| window == name);
@@ -84,4 +88,19 @@ fn without_filters_every_access_is_reported() {
     plan.filters = Filters::NONE;
     let body = "for (int i = 0; i < n; i++) a[i] = 1; return 0;";
     assert_eq!(hooks("int[] a, int n", body, &plan), SINGLE);
+}
+
+/// There is no room for the variables of the probes, or a class file is not one: whatever two bytes are, nothing panics.
+#[test]
+fn the_greatest_numbers_are_borne() {
+    let bytes = compiled("int[] a, int n", "for (int i = 0; i < n; i++) a[i] = 1; return 0;");
+    let unknown = |_: &_| Volatility::Unknown;
+    let mut rewritten = 0;
+    for place in 0..bytes.len() - 1 {
+        let mut bytes = bytes.clone();
+        bytes[place..place + 2].copy_from_slice(&[0xFF, 0xFE]);
+        let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &unknown, false);
+        rewritten += usize::from(class.is_ok());
+    }
+    assert!(rewritten > 0, "the numbers of variables are among them");
 }

@@ -43,8 +43,8 @@ impl MethodRewriter<'_, '_> {
             };
             loops::find(&method, pool)
         };
-        let variables = Variables::from(self.first_local);
         let Some(behind) = self.first_local.checked_add(3) else { return Ok(()) };
+        let variables = Variables::from(self.first_local);
         for array_loop in found {
             let Some(types) = types(&self.code, &array_loop, variables.start, pool)? else {
                 continue;
