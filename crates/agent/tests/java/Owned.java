@@ -13,10 +13,13 @@ public class Owned {
     /** The owner's accesses before another thread comes, and behind that with nothing released in between. */
     static void comeBack(Owned object, Thread second) throws InterruptedException {
         second.start();
-        do {
+        for (int round = 0; round < 100; round++) {
             object.comesBackRacy++;
             object.elementsRacy[1]++;
-        } while (!isSecond);
+        }
+        while (!isSecond) {
+            Thread.onSpinWait();
+        }
         object.comesBackRacy++;
         object.elementsRacy[1]++;
         second.join();
