@@ -197,7 +197,7 @@ fn plain(name: &FieldName, field: Field, plan: &Plan) -> u64 {
     let skipped = !is_watched || field.volatility == Volatility::Final && plan.filters.escape;
     match field.group {
         _ if skipped => RESOLVED | SKIPPED,
-        Some((group, place)) if plan.filters.epoch || plan.filters.owner => {
+        Some((group, place)) if plan.filters.take_together() => {
             RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | u64::from(group) << GROUP
         }
         _ => RESOLVED,

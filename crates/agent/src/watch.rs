@@ -179,7 +179,7 @@ impl Watch {
 
     /// Whether redundant accesses are left out.
     pub(crate) fn filters(&self) -> bool {
-        self.plan.filters.epoch || self.plan.filters.owner
+        self.plan.filters.take_together()
     }
 
     /// Zeros for so many bytes, which stay there as long as the JVM; nothing if what owners do is recorded.
@@ -234,7 +234,7 @@ impl Watch {
         let fields = class.fields.iter().map(|field| FieldRecord {
             name: class.member_name(field).to_vec(),
             descriptor: class.member_descriptor(field).to_vec(),
-            volatile: field.access & flags::VOLATILE != 0,
+            volatility: in_tables(Volatility::of(field.access)),
             is_static: field.access & flags::STATIC != 0,
         });
         let record = ClassRecord {
@@ -353,17 +353,22 @@ impl Surroundings for Watch {
     }
 }
 
+fn in_tables(volatility: Volatility) -> session::Volatility {
+    match volatility {
+        Volatility::Plain => session::Volatility::Plain,
+        Volatility::Final => session::Volatility::Final,
+        Volatility::Volatile => session::Volatility::Volatile,
+        Volatility::Unknown => session::Volatility::Unknown,
+    }
+}
+
 fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
     let operation = match site.operation {
         Operation::Field(field, volatility) => SiteOperation::Field {
             class: field.class,
             name: field.name,
             descriptor: field.descriptor,
-            volatility: match volatility {
-                Volatility::Plain | Volatility::Final => session::Volatility::Plain,
-                Volatility::Volatile => session::Volatility::Volatile,
-                Volatility::Unknown => session::Volatility::Unknown,
-            },
+            volatility: in_tables(volatility),
         },
         Operation::Element => SiteOperation::Element,
         Operation::Monitor => SiteOperation::Monitor,

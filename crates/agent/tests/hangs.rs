@@ -53,10 +53,12 @@ fn threads_that_wait_for_each_other_are_told() {
 
 #[test]
 fn a_thread_that_nobody_notifies_is_told() {
-    for jdk in unsnarl_testing::jdks() {
+    for (jdk, hang) in
+        unsnarl_testing::jdks().into_iter().flat_map(|jdk| [(jdk.clone(), "nobody"), (jdk, "late")])
+    {
         let program = Program::compile(&jdk, "Hangs");
         let mut java = program.watched_with(&jdk, "", &[]);
-        let mut java = java.arg("nobody").stdout(Stdio::piped()).spawn().unwrap();
+        let mut java = java.arg(hang).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(java.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "waiting\n");
@@ -67,5 +69,7 @@ fn a_thread_that_nobody_notifies_is_told() {
         let findings = look(&program, "indefinite-wait");
         assert_eq!(findings.len(), 1, "{}: {findings:#?}", jdk.name());
         assert_eq!(findings[0].accesses[0].thread.as_deref(), Some("waiting"));
+        let is_late = findings[0].message.contains("the notification by main at Hangs.main");
+        assert_eq!(is_late, hang == "late", "{}: {}", jdk.name(), findings[0].message);
     }
 }

@@ -6,7 +6,9 @@
 //! Deviations: only a run that could not go on is told about. Every thread that had not ended waited for a notification or
 //! for a lock, and the thread is no daemon: programs end with those waiting all the time.
 //!
-//! Misses: programs in which another thread still does something. Tells although it could go on: waits with a time limit, if
+//! If the last notification came when nobody waited, which is what is usually wrong then, the message names it.
+//!
+//! Misses: waits with a time limit that end by it: a notification that came before them may have been seen otherwise. Programs in which another thread still does something. Tells although it could go on: waits with a time limit, if
 //! the program was stopped meanwhile.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +40,8 @@ struct IndefiniteWait {
     states: SecondaryMap<ThreadId, State>,
     /// Who began to wait with a lock since it was last notified.
     waiting: FxHashMap<LockId, FxHashSet<ThreadId>>,
+    /// The last notifications with a lock, if nobody waited then.
+    in_vain: FxHashMap<LockId, Seen>,
     /// The threads that a thread of the trace has started.
     started: SecondaryMap<ThreadId, bool>,
 }
@@ -80,7 +84,10 @@ impl Detector for IndefiniteWait {
         };
         self.states[event.thread] = state;
         match event.operation {
-            Operation::Notify(lock) => self.notify(lock),
+            Operation::Notify(lock) => {
+                let seen = self.surroundings.seen(event, Kind::Write);
+                self.notify(lock, seen);
+            }
             Operation::Fork(child) => self.started[child] = true,
             _ => {}
         }
@@ -114,10 +121,12 @@ impl Detector for IndefiniteWait {
 
 impl IndefiniteWait {
     /// Whoever waits with the lock may have been meant.
-    fn notify(&mut self, lock: LockId) {
+    fn notify(&mut self, lock: LockId, seen: Seen) {
+        self.in_vain.insert(lock, seen);
         for thread in self.waiting.remove(&lock).unwrap_or_default() {
             if matches!(self.states[thread], State::Waits(on, _) if on == lock) {
                 self.states[thread] = State::Notified;
+                self.in_vain.remove(&lock);
             }
         }
     }
@@ -128,8 +137,16 @@ impl IndefiniteWait {
         let surroundings = &self.surroundings;
         let access = surroundings.describe(AccessKind::Wait, thread, (site, calls), locks, tables);
         let at = access.site().map_or_else(String::new, place);
+        let too_early = self.in_vain.get(&on).map_or_else(String::new, |too_early| {
+            let &Seen { thread, site, calls, locks, .. } = too_early;
+            let notification =
+                surroundings.describe(AccessKind::Notify, thread, (site, calls), locks, tables);
+            let by = describe::thread(thread, tables);
+            let at = notification.site().map_or_else(String::new, place);
+            format!(": the notification by {by} at {at} came before anybody waited")
+        });
         let message = format!(
-            "{by} waits with {} at {at} when the run ends, and nobody has notified it",
+            "{by} waits with {} at {at} when the run ends, and nobody has notified it{too_early}",
             lock(on, tables)
         );
         let subject = Subject::locks(lock(on, tables), []);

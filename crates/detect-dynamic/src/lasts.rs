@@ -47,15 +47,15 @@ impl Last {
     }
 }
 
-/// Puts an access at the index of its slot. A slot that passes to another thread passes to one that comes after all
-/// that the first did, so that the last access says everything about the slot.
+/// Puts an access among those of other slots, in their order. A slot that passes to another thread passes to one that comes
+/// after all that the first did, so that the last access says everything about the slot.
 pub(crate) fn put(lasts: &mut Vec<Last>, last: Last) {
     if last.epoch == Epoch::NEVER {
         return;
     }
-    let index = last.epoch.slot().index();
-    if index >= lasts.len() {
-        lasts.resize(index + 1, Last::never());
+    let slot = |last: &Last| last.epoch.slot().index();
+    match lasts.binary_search_by_key(&slot(&last), slot) {
+        Ok(place) => lasts[place] = last,
+        Err(place) => lasts.insert(place, last),
     }
-    lasts[index] = last;
 }

@@ -76,7 +76,7 @@ struct Known {
     read_sets: Vec<ProtectionId>,
     /// The locks of all writes, if there was one.
     write_set: Option<ProtectionId>,
-    /// The last reads and writes of every slot.
+    /// The last reads and writes of every slot that has accessed it; none once it is told and nothing more is to be.
     reads: Vec<Last>,
     writes: Vec<Last>,
     has_concurrent_writes: bool,
@@ -98,13 +98,19 @@ impl Detector for Multilockset {
             return;
         }
         let known = self.variables[variable].get_or_insert_default();
+        if known.is_told {
+            return self.races.add_event(seen.site, variable);
+        }
         known.add_locks(&seen, &mut self.protections, &self.surroundings);
         known.add_period(&seen, &mut self.periods);
         if known.may_race(&mut self.protections) {
             self.races.add_event(seen.site, variable);
-            let is_new = self.all || !std::mem::replace(&mut known.is_told, true);
-            if let Some(other) = is_new.then(|| self.witness(variable, &seen)).flatten() {
+            if let Some(other) = self.witness(variable, &seen) {
                 self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+            }
+            if !self.all {
+                let told = Known { is_told: true, ..Known::default() };
+                self.variables[variable] = Some(Box::new(told));
             }
         }
     }

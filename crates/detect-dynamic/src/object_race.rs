@@ -12,11 +12,14 @@
 //! allocation *owned*, figure 7.2 and section 7.1.2 *init*; the two differ in nothing that is told, and so the maker's
 //! first access ends *init* here, not the escape.
 //!
+//! Section 7.1.1 speaks of mutable fields: an access to a final field of an object is none, and hands nothing on. Only
+//! recordings of running programs know which fields are final.
+//!
 //! Deviations:
-//! - Only fields that are written since the hand-off count: section 7.1.1 speaks of mutable fields, and section 7.1.4 checks
-//!   only accesses that take part in a conflict of the static analysis. What is read is kept with its variable (*handoff
-//!   read*, *shared read*) and counts when the variable is first written. Else every object whose lock is in a final field
-//!   would be told; it is the first source of incompleteness that section 7.1.6 names.
+//! - Only fields that are written since the hand-off count: section 7.1.4 checks only accesses that take part in a conflict of
+//!   the static analysis. What is read is kept with its variable (*handoff read*, *shared read*) and counts when the
+//!   variable is first written. Else every object that is read without its lock would be told; it is the first source of
+//!   incompleteness that section 7.1.6 names.
 //! - An object that nobody was seen to make is owned by the first thread that accesses it.
 //! - The two improvements of section 7.1.8 hold because accesses are seen, and not calls: a call writes what the method that
 //!   ran has written, and an access inside a synchronized block or method has its locks, whoever has called it.
@@ -27,6 +30,9 @@
 //!   this detector is the only one that looks at accesses, those of an owner cost it a comparison and are not recorded.
 //!   Who makes an object, who comes second and what happens from there on are events, and so a recording says what the
 //!   live run said. What follows the hand-off is looked at here, not in the program.
+//!
+//! - In code that neither acquires nor releases anything the program may tell accesses that follow each other as one: what is
+//!   told then is what would be, had the other threads come a little earlier or later.
 //!
 //! Guarantees: an object is told exactly once, at the first access behind which two threads have accessed variables of it
 //! that were written since the hand-off, and no lock was held at all these accesses.
@@ -56,7 +62,7 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     is_default: false,
     needs: Needs {
         events: &[EventKind::Access, EventKind::Lock, EventKind::Allocation],
-        tolerates: &[Filter::Owner],
+        tolerates: &[Filter::Escape, Filter::Owner],
         exact: false,
     },
     make: |options| Box::new(ObjectRace { all: options.all, ..ObjectRace::default() }),
@@ -98,6 +104,10 @@ impl Holder {
             trace::Variable::Named(_) => Self::Alone(variable),
         }
     }
+}
+
+fn is_final(variable: VariableId, tables: &Tables) -> bool {
+    matches!(tables.variables[variable], trace::Variable::Field(_, field) if tables.fields[field].is_final)
 }
 
 #[derive(Debug)]
@@ -158,6 +168,9 @@ impl Detector for ObjectRace {
             }
             return self.surroundings.on(event);
         };
+        if is_final(variable, tables) {
+            return;
+        }
         let holder = self.holders.entry(Holder::of(variable, tables));
         let state = holder.or_insert(State::Init(seen.thread));
         let Some(handed_on) = state.access(seen.thread) else { return };

@@ -28,7 +28,7 @@ enum Step {
 fn tables() -> Tables {
     let mut tables = Tables::default();
     let name = tables.names.intern(b"name");
-    let field = tables.fields.push(Field { class: name, name });
+    let field = tables.fields.push(Field { class: name, name, is_final: false });
     for number in 0..COUNT {
         let object = tables.objects.push(Object { class: name, number: number as u64 });
         tables.variables.push(Variable::Field(object, field));

@@ -163,7 +163,7 @@ fn races_of_typed_traces_are_told_by_field_and_place() {
         name("main"),
         name("Teller"),
     );
-    let field = tables.fields.push(Field { class: account, name: balance });
+    let field = tables.fields.push(Field { class: account, name: balance, is_final: false });
     let method = tables.methods.push(Method {
         class: Some(account),
         name: update,

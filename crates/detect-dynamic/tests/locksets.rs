@@ -142,7 +142,7 @@ fn what_happens_before_an_object_escapes_does_not_count() {
     use Operation::{Acquire, Allocate, Release, Write};
     let mut tables = tables();
     let name = tables.names.intern(b"name");
-    let field = tables.fields.push(Field { class: name, name });
+    let field = tables.fields.push(Field { class: name, name, is_final: false });
     let object = tables.objects.push(Object { class: name, number: 1 });
     let variable = tables.variables.push(Variable::Field(object, field));
     let published = Store { into: Container::Static(field), value: object };

@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use unsnarl_detect_dynamic::Options;
@@ -27,7 +27,7 @@ fn tables() -> Tables {
     let [pair, array] = [1, 2].map(|number| tables.objects.push(Object { class, number }));
     let fields = ["left", "right", "count"].map(|name| {
         let name = tables.names.intern(name.as_bytes());
-        tables.fields.push(Field { class, name })
+        tables.fields.push(Field { class, name, is_final: false })
     });
     tables.variables = PrimaryMap::new();
     tables.variables.push(Variable::Field(pair, fields[0]));
@@ -123,6 +123,50 @@ fn expected(trace: &[(Event, Vec<Holding>)]) -> Vec<usize> {
     told
 }
 
+/// The same trace as a running program tells it: without what the first owner of an object does, and behind the hand-off
+/// without what a thread repeats before it releases anything.
+fn without_repetitions(trace: &[(Event, Vec<Holding>)]) -> Vec<Event> {
+    let mut owners: BTreeMap<Vec<VariableId>, Option<ThreadId>> = BTreeMap::new();
+    let mut known: BTreeSet<(ThreadId, VariableId, bool)> = BTreeSet::new();
+    let mut told = Vec::new();
+    for (event, _) in trace {
+        let thread = event.thread;
+        match event.operation {
+            Operation::Read(variable) | Operation::Write(variable) => {
+                let is_write = matches!(event.operation, Operation::Write(_));
+                let owner = owners.get(&siblings(variable)).copied();
+                match owner {
+                    None => {
+                        owners.insert(siblings(variable), Some(thread));
+                    }
+                    Some(Some(owner)) if owner == thread => continue,
+                    Some(_) => {
+                        owners.insert(siblings(variable), None);
+                        let is_known = known.contains(&(thread, variable, is_write));
+                        known.extend([(thread, variable, false), (thread, variable, is_write)]);
+                        if is_known {
+                            continue;
+                        }
+                    }
+                }
+            }
+            Operation::Release(_) | Operation::ReleaseShared(_) | Operation::Wait(_) => {
+                known.retain(|it| it.0 != thread);
+            }
+            Operation::Allocate(object) if object.index() == 0 => {
+                owners.entry(siblings(VariableId::from_index(LEFT))).or_insert(Some(thread));
+            }
+            Operation::Forget(variable) => {
+                owners.remove(&siblings(variable));
+                known.retain(|it| it.1 != variable);
+            }
+            _ => {}
+        }
+        told.push(*event);
+    }
+    told
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 5000,
@@ -141,6 +185,29 @@ proptest! {
         for finding in &checked.findings {
             prop_assert_ne!(&finding.accesses[0].thread, &finding.accesses[1].thread);
         }
+    }
+
+    #[test]
+    fn what_a_running_program_leaves_out_is_redundant(trace in well_formed_trace()) {
+        let mut trace = with_lives(&trace);
+        // An object is made once in its life, before all else.
+        let mut lives = false;
+        trace.retain(|(event, _)| {
+            let lived = lives;
+            let is_made = event.operation == Operation::Allocate(ObjectId::from_index(0));
+            match event.operation {
+                _ if is_made => lives = true,
+                Operation::Forget(variable) if variable.index() <= RIGHT => lives = false,
+                _ => lives |= variable_of(event).is_some_and(|it| it.0.index() <= RIGHT),
+            }
+            !(lived && is_made)
+        });
+        let told = |events: &[Event]| -> Vec<usize> {
+            let (racing, _) = run("object-race", Options::default(), events, &tables());
+            racing.iter().map(|event| event.site.index()).collect()
+        };
+        let events: Vec<Event> = trace.iter().map(|(event, _)| *event).collect();
+        prop_assert_eq!(told(&without_repetitions(&trace)), told(&events));
     }
 }
 
@@ -199,6 +266,18 @@ fn what_is_only_read_needs_no_lock() {
     let message = "the object or class of Pair.left is read by T2 at location 5 and written by T1 at location \
                    11, and no lock is held at all accesses since the hand-off by the first owner";
     assert_eq!(messages(&wrong, false), [message]);
+}
+
+/// Nobody writes them when others know the object.
+#[test]
+fn final_fields_hand_nothing_on() {
+    let steps = [(0, write(RIGHT)), (1, read(LEFT)), (0, write(RIGHT)), (1, write(RIGHT))];
+    assert_eq!(messages(&steps, false).len(), 1);
+    let mut tables = tables();
+    let Variable::Field(_, left) = tables.variables[VariableId::from_index(LEFT)] else { panic!() };
+    tables.fields[left].is_final = true;
+    let (racing, _) = run("object-race", Options::default(), &events(&steps), &tables);
+    assert_eq!(racing.len(), 0);
 }
 
 /// Who makes an object owns it, also if another thread accesses it first.

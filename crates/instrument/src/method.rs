@@ -100,7 +100,11 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         }
         let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
         // First of all: what is reported at an exit comes before what releases there.
-        if self.events.arrays && self.filters.epoch && self.coalesces && !self.events.exact {
+        if self.events.arrays
+            && self.filters.take_together()
+            && self.coalesces
+            && !self.events.exact
+        {
             self.array_loops(&lines, pool)?;
         }
         // Nobody has written a synthetic class: the JVM leaves lambda classes out of stack traces as well.

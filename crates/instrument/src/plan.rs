@@ -68,7 +68,7 @@ pub struct Filters {
     /// Final fields of objects, and what a constructor does to `this` before anybody else can know it.
     pub escape: bool,
     /// What the first owner of an object does to it until another thread comes, and behind that what is redundant
-    /// in an epoch. Only the runtime knows owners: every access has its probe.
+    /// in an epoch. Only the runtime knows owners.
     pub owner: bool,
 }
 
@@ -78,6 +78,12 @@ impl Filters {
     pub const ALL: Self = Self { epoch: true, escape: true, owner: false };
     /// None of them.
     pub const NONE: Self = Self { epoch: false, escape: false, owner: false };
+
+    /// Whether accesses that follow each other, with nothing acquired or released between them, may be told as one.
+    #[must_use]
+    pub fn take_together(self) -> bool {
+        self.epoch || self.owner
+    }
 }
 
 /// The elements of every array that are watched, all unless said otherwise.

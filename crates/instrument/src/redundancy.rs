@@ -415,7 +415,7 @@ impl<'m> Walk<'m> {
                 if self.filters.escape {
                     self.new_accesses.push((place, node));
                 }
-            } else if self.filters.epoch {
+            } else if self.filters.take_together() {
                 self.access(node, (object, field), is_write);
             }
         }

@@ -108,6 +108,8 @@ pub struct Field {
     pub class: NameId,
     /// Its name.
     pub name: NameId,
+    /// Whether it is known to be a final field of objects: only constructors write it.
+    pub is_final: bool,
 }
 
 /// An object.

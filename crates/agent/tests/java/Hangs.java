@@ -92,7 +92,12 @@ public class Hangs {
                 Thread two = start(false, "two", () -> lock(SECOND, FIRST));
                 untilBlocked(one, two);
             }
-            case "nobody" -> {
+            case "nobody", "late" -> {
+                if (arguments[0].equals("late")) {
+                    synchronized (LEFT) {
+                        LEFT.notifyAll();
+                    }
+                }
                 Thread waiting = new Thread(Hangs::waitForNobody, "waiting");
                 waiting.start();
                 untilBlocked(waiting);

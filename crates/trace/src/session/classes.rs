@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_models::Models;
 
-use super::records::{ClassRecord, FieldRecord};
+use super::records::{ClassRecord, Volatility};
 
 /// The classes that were loaded, by name. Two class loaders may load different classes of one name: the
 /// fields of both count then, and what they disagree on is unknown.
@@ -19,16 +19,10 @@ struct Class {
     interfaces: Vec<Vec<u8>>,
     /// The methods with a body, in a class with probes, that the models have a name for.
     methods: FxHashSet<(Vec<u8>, Vec<u8>)>,
-    fields: FxHashMap<(Vec<u8>, Vec<u8>), Declared>,
+    /// Unknown if two of one name disagree.
+    fields: FxHashMap<(Vec<u8>, Vec<u8>), Volatility>,
     /// The names of those that are static.
     statics: FxHashSet<Vec<u8>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Declared {
-    Plain,
-    Volatile,
-    Differently,
 }
 
 /// What is known of a field.
@@ -47,8 +41,8 @@ pub enum Found<'t> {
 pub struct DeclaredField<'t> {
     /// The internal name of the class that declares it.
     pub class: &'t [u8],
-    /// Whether it is volatile.
-    pub volatile: bool,
+    /// Whether it is volatile or final.
+    pub volatility: Volatility,
 }
 
 /// A field that reflection found.
@@ -56,8 +50,8 @@ pub struct DeclaredField<'t> {
 pub struct NamedField<'t> {
     /// The internal name of the class that declares it.
     pub class: &'t [u8],
-    /// Whether it is volatile.
-    pub volatile: bool,
+    /// Whether it is volatile or final.
+    pub volatility: Volatility,
     /// Whether it is static.
     pub is_static: bool,
 }
@@ -68,9 +62,6 @@ const MOST_SUPERCLASSES: usize = 1000;
 impl ClassTable {
     /// Takes a class in.
     pub fn add(&mut self, record: &ClassRecord) {
-        let declared = |field: &FieldRecord| {
-            if field.volatile { Declared::Volatile } else { Declared::Plain }
-        };
         let class = self.classes.entry(record.name.clone()).or_insert_with(|| Class {
             superclass: record.superclass.clone(),
             interfaces: Vec::new(),
@@ -90,12 +81,8 @@ impl ClassTable {
             class
                 .fields
                 .entry((field.name.clone(), field.descriptor.clone()))
-                .and_modify(|known| {
-                    if *known != declared(field) {
-                        *known = Declared::Differently;
-                    }
-                })
-                .or_insert_with(|| declared(field));
+                .and_modify(|known| *known = known.or(field.volatility))
+                .or_insert(field.volatility);
         }
     }
 
@@ -109,10 +96,9 @@ impl ClassTable {
                 return Found::Unknown;
             };
             match found.fields.get(&key) {
-                Some(Declared::Differently) => return Found::Unknown,
-                Some(declared) => {
-                    let volatile = *declared == Declared::Volatile;
-                    return Found::Field(DeclaredField { class: own_name, volatile });
+                Some(Volatility::Unknown) => return Found::Unknown,
+                Some(&volatility) => {
+                    return Found::Field(DeclaredField { class: own_name, volatility });
                 }
                 None if found.superclass.is_empty() => return Found::Nowhere,
                 None => current = &found.superclass,
@@ -126,9 +112,8 @@ impl ClassTable {
     pub fn find_named<'t>(&'t self, class: &'t [u8], name: &[u8]) -> Option<NamedField<'t>> {
         self.ancestors(class).0.into_iter().find_map(|class| {
             let found = self.classes.get(class)?;
-            let (_, declared) = found.fields.iter().find(|((own, _), _)| own == name)?;
-            let volatile = *declared != Declared::Plain;
-            Some(NamedField { class, volatile, is_static: found.statics.contains(name) })
+            let (_, &volatility) = found.fields.iter().find(|((own, _), _)| own == name)?;
+            Some(NamedField { class, volatility, is_static: found.statics.contains(name) })
         })
     }
 
@@ -239,13 +224,14 @@ pub(super) fn argument_count(descriptor: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::FieldRecord;
     use super::*;
 
-    fn class(name: &str, superclass: &str, fields: &[(&str, bool)]) -> ClassRecord {
-        let fields = fields.iter().map(|&(name, volatile)| FieldRecord {
+    fn class(name: &str, superclass: &str, fields: &[(&str, Volatility)]) -> ClassRecord {
+        let fields = fields.iter().map(|&(name, volatility)| FieldRecord {
             name: name.into(),
             descriptor: b"I".to_vec(),
-            volatile,
+            volatility,
             is_static: false,
         });
         ClassRecord {
@@ -307,12 +293,16 @@ mod tests {
     #[test]
     fn fields_are_found_where_they_are_declared() {
         let mut table = ClassTable::default();
-        table.add(&class("Lower", "Upper", &[("own", false)]));
+        table.add(&class("Lower", "Upper", &[("own", Volatility::Final)]));
         assert_eq!(table.find(b"Lower", b"upper", b"I"), Found::Unknown);
-        table.add(&class("Upper", "", &[("upper", true), ("own", true)]));
-        let upper = DeclaredField { class: b"Upper", volatile: true };
+        table.add(&class(
+            "Upper",
+            "",
+            &[("upper", Volatility::Volatile), ("own", Volatility::Volatile)],
+        ));
+        let upper = DeclaredField { class: b"Upper", volatility: Volatility::Volatile };
         assert_eq!(table.find(b"Lower", b"upper", b"I"), Found::Field(upper));
-        let own = DeclaredField { class: b"Lower", volatile: false };
+        let own = DeclaredField { class: b"Lower", volatility: Volatility::Final };
         assert_eq!(table.find(b"Lower", b"own", b"I"), Found::Field(own));
         assert_eq!(table.find(b"Lower", b"own", b"J"), Found::Nowhere);
     }
@@ -320,11 +310,13 @@ mod tests {
     #[test]
     fn classes_of_one_name_that_disagree_are_unknown() {
         let mut table = ClassTable::default();
-        table.add(&class("Twice", "", &[("same", true), ("other", true)]));
-        table.add(&class("Twice", "", &[("same", true), ("other", false)]));
-        let same = DeclaredField { class: b"Twice", volatile: true };
-        assert_eq!(table.find(b"Twice", b"same", b"I"), Found::Field(same));
+        let [plain, last, volatile] = [Volatility::Plain, Volatility::Final, Volatility::Volatile];
+        table.add(&class("Twice", "", &[("same", volatile), ("other", volatile), ("last", last)]));
+        table.add(&class("Twice", "", &[("same", volatile), ("other", plain), ("last", plain)]));
+        let found = |volatility| Found::Field(DeclaredField { class: b"Twice", volatility });
+        assert_eq!(table.find(b"Twice", b"same", b"I"), found(volatile));
         assert_eq!(table.find(b"Twice", b"other", b"I"), Found::Unknown);
+        assert_eq!(table.find(b"Twice", b"last", b"I"), found(plain));
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use super::line;
 
-/// What is known of a field when the code that accesses it is rewritten.
+/// What is known of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Volatility {
     /// It is not volatile.
     Plain,
+    /// It is a final field of objects: only constructors write it.
+    Final,
     /// It is volatile.
     Volatile,
-    /// Its class was not loaded yet; the table of classes tells.
+    /// Its class was not loaded when the code that accesses it was rewritten; the table of classes tells.
     Unknown,
 }
 
@@ -108,8 +110,8 @@ pub struct FieldRecord {
     pub name: Vec<u8>,
     /// Its descriptor.
     pub descriptor: Vec<u8>,
-    /// Whether it is volatile.
-    pub volatile: bool,
+    /// Whether it is volatile or final.
+    pub volatility: Volatility,
     /// Whether it is static.
     pub is_static: bool,
 }
@@ -131,13 +133,30 @@ impl Volatility {
     fn text(self) -> &'static [u8] {
         match self {
             Self::Plain => b"plain",
+            Self::Final => b"final",
             Self::Volatile => b"volatile",
             Self::Unknown => b"unknown",
         }
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        [Self::Plain, Self::Volatile, Self::Unknown].into_iter().find(|it| it.text() == text)
+        let all = [Self::Plain, Self::Final, Self::Volatile, Self::Unknown];
+        all.into_iter().find(|it| it.text() == text)
+    }
+
+    /// Whether the field may be volatile, as far as is known.
+    #[must_use]
+    pub fn may_be_volatile(self) -> bool {
+        matches!(self, Self::Volatile | Self::Unknown)
+    }
+
+    /// What is known of a field that two classes of one name declare.
+    pub(super) fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Self::Plain | Self::Final, Self::Plain | Self::Final) => Self::Plain,
+            _ => Self::Unknown,
+        }
     }
 }
 
@@ -155,7 +174,7 @@ impl Dispatch {
     }
 }
 
-/// In front of the descriptor of a static method.
+/// In front of the descriptor of a static method, and of what a static field is.
 const STATIC: &[u8] = b"static ";
 
 impl SiteRecord {
@@ -226,9 +245,6 @@ impl SiteRecord {
     }
 }
 
-/// What a field is: not static and static, plain and volatile.
-const FIELDS: [[&[u8]; 2]; 2] = [[b"plain", b"volatile"], [b"static plain", b"static volatile"]];
-
 impl ClassRecord {
     /// Appends its line.
     pub fn write(&self, out: &mut Vec<u8>) {
@@ -238,9 +254,12 @@ impl ClassRecord {
         fields.extend(self.interfaces.iter().map(Vec::as_slice));
         fields.push(methods.as_bytes());
         fields.extend(self.methods.iter().flat_map(|(name, descriptor)| [&name[..], descriptor]));
-        for field in &self.fields {
-            let flags = [field.is_static, field.volatile].map(usize::from);
-            fields.extend([&field.name[..], &field.descriptor, FIELDS[flags[0]][flags[1]]]);
+        let flags = self.fields.iter().map(|field| {
+            [if field.is_static { STATIC } else { b"" }, field.volatility.text()].concat()
+        });
+        let flags: Vec<_> = flags.collect();
+        for (field, flags) in self.fields.iter().zip(&flags) {
+            fields.extend([&field.name[..], &field.descriptor, flags]);
         }
         line::write(out, &fields);
     }
@@ -257,12 +276,11 @@ impl ClassRecord {
         let (methods, _) = methods.as_chunks::<2>();
         let (fields, remainder) = rest.as_chunks::<3>();
         let fields = fields.iter().map(|[name, descriptor, flags]| {
-            let place = FIELDS.iter().flatten().position(|text| text == flags)?;
             Some(FieldRecord {
                 name: name.clone(),
                 descriptor: descriptor.clone(),
-                volatile: place % 2 == 1,
-                is_static: place >= 2,
+                volatility: Volatility::parse(flags.strip_prefix(STATIC).unwrap_or(flags))?,
+                is_static: flags.starts_with(STATIC),
             })
         });
         let fields = fields.collect::<Option<_>>()?;
@@ -317,13 +335,17 @@ mod tests {
         prop::collection::vec(any::<u8>(), 0..6)
     }
 
-    fn operation() -> impl Strategy<Value = SiteOperation> {
-        let volatility = prop_oneof![
+    fn volatility() -> impl Strategy<Value = Volatility> {
+        prop_oneof![
             Just(Volatility::Plain),
+            Just(Volatility::Final),
             Just(Volatility::Volatile),
             Just(Volatility::Unknown)
-        ];
-        let field = (bytes(), bytes(), bytes(), volatility).prop_map(
+        ]
+    }
+
+    fn operation() -> impl Strategy<Value = SiteOperation> {
+        let field = (bytes(), bytes(), bytes(), volatility()).prop_map(
             |(class, name, descriptor, volatility)| SiteOperation::Field {
                 class,
                 name,
@@ -374,10 +396,10 @@ mod tests {
             superclass in bytes(),
             interfaces in prop::collection::vec(bytes(), 0..3),
             methods in prop::collection::vec((bytes(), bytes()), 0..3),
-            fields in prop::collection::vec((bytes(), bytes(), any::<[bool; 2]>()), 0..4),
+            fields in prop::collection::vec((bytes(), bytes(), volatility(), any::<bool>()), 0..4),
         ) {
-            let fields = fields.into_iter().map(|(name, descriptor, flags)| FieldRecord {
-                name, descriptor, volatile: flags[0], is_static: flags[1],
+            let fields = fields.into_iter().map(|(name, descriptor, volatility, is_static)| {
+                FieldRecord { name, descriptor, volatility, is_static }
             });
             let class =
                 ClassRecord { name, superclass, interfaces, methods, fields: fields.collect() };

@@ -463,31 +463,34 @@ impl Translator {
             return None;
         };
         let found = self.descriptions.classes.find(class, name, descriptor);
-        let (declaring, volatile) = match found {
-            Found::Field(field) => (field.class, field.volatile),
-            Found::Nowhere => (&class[..], false),
+        let (declaring, volatility) = match found {
+            Found::Field(field) => (field.class, field.volatility),
+            Found::Nowhere => (&class[..], Volatility::Plain),
             Found::Unknown if *volatility == Volatility::Unknown => {
                 problems.add(|| Problem {
                     place: format!("site {site}"),
                     expected: "a field of a class that was loaded",
                     found: String::from_utf8_lossy(&[class, &b"."[..], name].concat()).into_owned(),
                 });
-                (&class[..], true)
+                (&class[..], Volatility::Unknown)
             }
-            Found::Unknown => (&class[..], *volatility == Volatility::Volatile),
+            Found::Unknown => (&class[..], *volatility),
         };
         let (declaring, name) = (declaring.to_vec(), name.clone());
-        let field = self.declared_field(&declaring, &name);
-        self.fields.insert(site, (field, volatile));
-        Some((field, volatile))
+        let field = self.declared_field(&declaring, &name, volatility);
+        let found = (field, volatility.may_be_volatile());
+        self.fields.insert(site, found);
+        Some(found)
     }
 
     /// A field by the internal name of the class that declares it.
-    fn declared_field(&mut self, class: &[u8], name: &[u8]) -> FieldId {
+    fn declared_field(&mut self, class: &[u8], name: &[u8], volatility: Volatility) -> FieldId {
         let class = self.tables.names.intern(&binary(class));
         let name = self.tables.names.intern(name);
         let fields = &mut self.tables.fields;
-        *self.declared.entry((class, name)).or_insert_with(|| fields.push(Field { class, name }))
+        *self.declared.entry((class, name)).or_insert_with(|| {
+            fields.push(Field { class, name, is_final: volatility == Volatility::Final })
+        })
     }
 
     fn site(&mut self, number: u32) -> SiteId {

@@ -4,7 +4,7 @@ use unsnarl_models::{Effect, LockMode, Outcome, Place, Range};
 
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
-use super::{Strided, Translator};
+use super::{Strided, Translator, Volatility};
 use crate::{LockId, Operation, Problem, Variable};
 
 /// How many elements one call may access: each is an event.
@@ -332,7 +332,7 @@ impl Translator {
         }
         for value in self.values(place, call) {
             let Some(class) = self.class_of(value.0) else { continue };
-            let field = self.declared_field(&class, b"contents");
+            let field = self.declared_field(&class, b"contents", Volatility::Plain);
             let object = self.object(value.0);
             let variable = self.variable(Variable::Field(object, field));
             let operation = self.access(variable, write, false);

@@ -265,9 +265,10 @@ impl Translator {
         };
         let class = internal_name(class);
         let Some(found) = descriptions.classes.find_named(&class, name) else { return };
-        let (volatile, is_static) = (found.volatile, found.is_static);
+        let (volatility, is_static) = (found.volatility, found.is_static);
         let (class, name) = (found.class.to_vec(), name.clone());
-        let field = self.declared_field(&class, &name);
+        let field = self.declared_field(&class, &name, volatility);
+        let volatile = volatility.may_be_volatile();
         for to in self.values(to, call) {
             self.orders.handles.insert(to, Handle { field, volatile, is_static });
         }
