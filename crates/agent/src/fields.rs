@@ -2,7 +2,8 @@
 //! reached for the first time, for then all classes that it needs are loaded.
 //!
 //! Fields that a filter can tell apart have a *group* and a place in it: an entry of the filter has a bit for
-//! reads and one for writes of each field of a group of an object. Two class loaders may load different classes of
+//! reads and one for writes of each field of a group of an object. The static fields of a class are a group, by which its
+//! owner is known. Two class loaders may load different classes of
 //! one name: the fields of both count then, what they disagree on is unknown, and they have no groups any
 //! more. Places in the code that are resolved by then belong to the first of them.
 
@@ -62,18 +63,25 @@ impl Fields {
     /// Takes a class in.
     pub(crate) fn add(&mut self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
         let mut fields = FxHashMap::default();
+        let is_static = |access: u16| access & flags::STATIC != 0;
+        let has_statics = class.fields.iter().any(|field| is_static(field.access));
+        let first = 1 + self.groups + usize::from(has_statics);
         let mut grouped = 0;
         for field in &class.fields {
             let volatility = Volatility::of(field.access);
-            let has_group = volatility == Volatility::Plain && field.access & flags::STATIC == 0;
-            let group = u16::try_from(1 + self.groups + grouped / FIELDS_OF_A_GROUP).ok();
-            let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
-            grouped += usize::from(has_group);
-            let group = group.filter(|_| has_group).map(|group| (group, place));
+            let has_group = volatility == Volatility::Plain;
+            let (group, place) = if is_static(field.access) {
+                (1 + self.groups, 0)
+            } else {
+                let before = grouped;
+                grouped += usize::from(has_group);
+                (first + before / FIELDS_OF_A_GROUP, 2 * (before % FIELDS_OF_A_GROUP) as u8)
+            };
+            let group = u16::try_from(group).ok().filter(|_| has_group).map(|it| (it, place));
             let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
             fields.insert(key, Field { volatility, group });
         }
-        self.groups += grouped.div_ceil(FIELDS_OF_A_GROUP);
+        self.groups += usize::from(has_statics) + grouped.div_ceil(FIELDS_OF_A_GROUP);
         let new = Class {
             superclass: Some(class.super_name().unwrap_or_default().to_vec()),
             fields,

@@ -50,7 +50,7 @@ impl Watch {
             session,
             child,
             numbers: SiteNumbers::default(),
-            calls: Calls::new(Arc::new(models), plan.contents),
+            calls: Calls::new(Arc::new(models), plan.contents).with_locks_alone(plan.filters.owner),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),

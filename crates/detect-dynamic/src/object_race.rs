@@ -44,11 +44,12 @@
 use rustc_hash::FxHashMap;
 use unsnarl_findings::{Evidence, Finding, Rule, Variable};
 use unsnarl_trace::{
-    self as trace, Event, Filter, NameId, ObjectId, Operation, Tables, ThreadId, VariableId,
+    self as trace, Elements, Event, Filter, NameId, ObjectId, Operation, Tables, ThreadId,
+    VariableId,
 };
 
 use crate::describe::RaceSubject;
-use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::detector::{Accessed, Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::locksets::Locksets;
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
@@ -125,7 +126,7 @@ enum State {
 struct HandedOn {
     /// The accesses to variables that were written.
     uses: Uses,
-    parts: FxHashMap<VariableId, Part>,
+    parts: FxHashMap<Accessed, Part>,
 }
 
 /// A variable of an object that was handed on.
@@ -157,40 +158,31 @@ enum Users {
 
 impl Detector for ObjectRace {
     fn on(&mut self, event: &Event, tables: &Tables) {
-        let Some((variable, seen)) = self.surroundings.access(event) else {
-            match event.operation {
-                Operation::Allocate(object) => self.allocate(object, event.thread),
-                // The object is gone with its variable.
-                Operation::Forget(variable) => {
-                    self.holders.remove(&Holder::of(variable, tables));
-                }
-                _ => {}
+        if let Some((variable, seen)) = self.surroundings.access(event) {
+            if !is_final(variable, tables) {
+                self.access(Holder::of(variable, tables), [variable.into()], seen, tables);
             }
-            return self.surroundings.on(event);
-        };
-        if is_final(variable, tables) {
             return;
         }
-        let holder = self.holders.entry(Holder::of(variable, tables));
-        let state = holder.or_insert(State::Init(seen.thread));
-        let Some(handed_on) = state.access(seen.thread) else { return };
-        let (protections, locksets) = (&mut self.protections, &self.surroundings.locksets);
-        let uses = handed_on.uses(variable, seen.kind, protections);
-        if !self.all && uses.covers(&seen) && !uses.are_unprotected(protections) {
-            return;
-        }
-        uses.refine(seen, locksets, protections);
-        let is_told = uses.are_unprotected(protections);
-        if is_told {
-            self.races.add_event(seen.site, variable);
-            if let Some(other) = uses.witnesses.against(&seen, protections, locksets) {
-                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+        match event.operation {
+            Operation::ReadElements(elements) => self.elements(event, elements, Kind::Read, tables),
+            Operation::WriteElements(elements) => {
+                self.elements(event, elements, Kind::Write, tables);
             }
+            Operation::Allocate(object) => self.allocate(object, event.thread),
+            // The object is gone with its variable.
+            Operation::Forget(variable) => {
+                self.holders.remove(&Holder::of(variable, tables));
+            }
+            Operation::ForgetElements(array) => {
+                self.holders.remove(&Holder::Object(array));
+            }
+            _ => self.surroundings.on(event),
         }
-        uses.witnesses.add(seen);
-        if is_told && !self.all {
-            *state = State::Conflict;
-        }
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
@@ -213,6 +205,44 @@ fn name_the_object(finding: &mut Finding) {
 }
 
 impl ObjectRace {
+    /// A thread accesses variables of one object, one behind the other.
+    fn access(
+        &mut self,
+        holder: Holder,
+        variables: impl IntoIterator<Item = Accessed>,
+        seen: Seen,
+        tables: &Tables,
+    ) {
+        let state = self.holders.entry(holder).or_insert(State::Init(seen.thread));
+        let (protections, locksets) = (&mut self.protections, &self.surroundings.locksets);
+        for variable in variables {
+            let Some(handed_on) = state.access(seen.thread) else { return };
+            let uses = handed_on.uses(variable, seen.kind, protections);
+            if !self.all && uses.covers(&seen) && !uses.are_unprotected(protections) {
+                continue;
+            }
+            uses.refine(seen, locksets, protections);
+            let is_told = uses.are_unprotected(protections);
+            if is_told {
+                self.races.add_event(seen.site, variable);
+                if let Some(other) = uses.witnesses.against(&seen, protections, locksets) {
+                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                }
+            }
+            uses.witnesses.add(seen);
+            if is_told && !self.all {
+                *state = State::Conflict;
+            }
+        }
+    }
+
+    fn elements(&mut self, event: &Event, elements: Elements, kind: Kind, tables: &Tables) {
+        let array = elements.array();
+        let seen = self.surroundings.seen(event, kind);
+        let variables = elements.indices().map(|index| Accessed::Element(array, index));
+        self.access(Holder::Object(array), variables, seen, tables);
+    }
+
     /// An object is told to be made several times. One that nobody has accessed may also be another one with the same id.
     fn allocate(&mut self, object: ObjectId, maker: ThreadId) {
         let state = self.holders.entry(Holder::Object(object)).or_insert(State::Init(maker));
@@ -240,12 +270,7 @@ impl State {
 
 impl HandedOn {
     /// The accesses that one of this kind belongs to.
-    fn uses(
-        &mut self,
-        variable: VariableId,
-        kind: Kind,
-        protections: &mut Protections,
-    ) -> &mut Uses {
+    fn uses(&mut self, variable: Accessed, kind: Kind, protections: &mut Protections) -> &mut Uses {
         if kind == Kind::Write {
             if let Some(Part::Read(reads)) = self.parts.insert(variable, Part::Written) {
                 self.uses.add_all(&reads, protections);

@@ -24,6 +24,8 @@ pub struct Calls {
     models: Arc<Models>,
     /// Whether accesses to what is in a library's object are recorded.
     contents: bool,
+    /// Whether a call releases something only if it gives back a lock.
+    locks_alone: bool,
     /// The slots through which something is ordered.
     slots: FxHashSet<Box<str>>,
     /// Those of them that sentences name which do more than receive.
@@ -43,11 +45,19 @@ struct Methods {
 }
 
 impl Calls {
+    /// For whoever is interested in locksets and in no other order of threads.
+    #[must_use]
+    pub fn with_locks_alone(mut self, locks_alone: bool) -> Self {
+        self.locks_alone = locks_alone;
+        self
+    }
+
     /// Reads all models. With `contents`, accesses to what is in an object of the library are recorded as well.
     #[must_use]
     pub fn new(models: Arc<Models>, contents: bool) -> Self {
         let mut calls = Self {
             contents,
+            locks_alone: false,
             slots: FxHashSet::default(),
             giving: FxHashSet::default(),
             classes: FxHashMap::default(),
@@ -181,6 +191,25 @@ impl Calls {
             && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
     }
 
+    /// Whether a sentence may let other threads see what the caller has done, or give back a lock if only that is of
+    /// interest. What is called has probes of its own.
+    fn may_release(&self, effect: &Effect) -> bool {
+        if self.locks_alone {
+            return matches!(effect, Effect::Release { .. } | Effect::Wait { .. });
+        }
+        !matches!(
+            effect,
+            Effect::Acquire { .. }
+                | Effect::Receive { .. }
+                | Effect::Join { .. }
+                | Effect::Read { .. }
+                | Effect::Call(_)
+                | Effect::Flow { .. }
+                | Effect::Return(_)
+                | Effect::Reflect(_)
+        )
+    }
+
     fn is_of_contents(&self, effect: &Effect) -> bool {
         self.contents && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
     }
@@ -250,7 +279,7 @@ impl Calls {
         };
         for effect in models.into_iter().flat_map(|model| &model.effects) {
             failure |= happens_on_failure(effect);
-            releases |= may_release(effect);
+            releases |= self.may_release(effect);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -368,21 +397,6 @@ fn orders(effect: &Effect) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether a sentence may let other threads see what the caller has done. What is called has probes of its own.
-fn may_release(effect: &Effect) -> bool {
-    !matches!(
-        effect,
-        Effect::Acquire { .. }
-            | Effect::Receive { .. }
-            | Effect::Join { .. }
-            | Effect::Read { .. }
-            | Effect::Call(_)
-            | Effect::Flow { .. }
-            | Effect::Return(_)
-            | Effect::Reflect(_)
-    )
 }
 
 /// Whether a sentence holds when the method fails, behind it.

@@ -191,7 +191,8 @@ public final class UnsnarlCalls {
             if (result != null) {
                 operand(thread, result, RETURNED);
             }
-            UnsnarlHooks.release(thread, UnsnarlHooks.TASK_ENDS, site, id);
+            UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, id);
+            UnsnarlHooks.publish(thread);
         }
     }
 
@@ -199,7 +200,9 @@ public final class UnsnarlCalls {
     private static void task(int kind, Object task, int site) {
         long id = UnsnarlHooks.known(task);
         if (id != 0) {
-            UnsnarlHooks.release(UnsnarlHooks.current(), kind, site, id);
+            UnsnarlThread thread = UnsnarlHooks.current();
+            UnsnarlHooks.numbered(thread, kind, site, id);
+            UnsnarlHooks.publish(thread);
         }
     }
 

@@ -60,8 +60,6 @@ public final class UnsnarlHooks {
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
 
     static final boolean FILTERS = UnsnarlNative.filters();
-    /** Who owns a class is not known, and what its owner does must not count later. */
-    private static final boolean STATIC_FILTERS = FILTERS && UnsnarlOwners.of(0) == UnsnarlOwners.SHARED;
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     /** How many classes of the program have been initialized. */
@@ -176,7 +174,8 @@ public final class UnsnarlHooks {
     @Hidden
     private static void write(UnsnarlThread thread, Object object, int site) {
         if (isNumbered(site, object)) {
-            release(thread, NUMBERED_WRITE, site, identify(thread, object));
+            numbered(thread, NUMBERED_WRITE, site, identify(thread, object));
+            publish(thread);
         } else {
             access(thread, FIELD_WRITE, object, site, 1);
         }
@@ -215,7 +214,7 @@ public final class UnsnarlHooks {
         UnsnarlThread thread = current();
         if (isNumbered(site, null)) {
             numbered(thread, NUMBERED_STATIC_WRITE, site);
-            thread.nextEpoch();
+            publish(thread);
         } else if (!isRedundant(thread, site)) {
             access(thread, STATIC_WRITE, site);
         }
@@ -276,7 +275,7 @@ public final class UnsnarlHooks {
     public static void classInitialized(int site) {
         UnsnarlThread thread = current();
         numbered(thread, CLASS_INITIALIZED, site);
-        thread.nextEpoch();
+        publish(thread);
         INITIALIZATIONS.incrementAndGet();
     }
 
@@ -355,7 +354,9 @@ public final class UnsnarlHooks {
         if (object != 0) {
             pair(current(), THREAD_OBJECT, 0, object, state(thread).id);
         }
-        release(current(), THREAD_START, 0, state(thread).id);
+        UnsnarlThread starter = current();
+        numbered(starter, THREAD_START, 0, state(thread).id);
+        publish(starter);
     }
 
     /** Called in Thread by the thread itself, behind all that it runs. */
@@ -469,7 +470,14 @@ public final class UnsnarlHooks {
     @ForceInline
     @Hidden
     private static boolean isRedundant(UnsnarlThread thread, int site) {
-        return STATIC_FILTERS && thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
+        return FILTERS && (owns(thread, UnsnarlSites.cell(site)) || thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ));
+    }
+
+    /** Whether a thread is the only one that has accessed the static fields of a class. */
+    @ForceInline
+    @Hidden
+    private static boolean owns(UnsnarlThread thread, long cell) {
+        return UnsnarlOwners.ARE_KNOWN && UnsnarlOwners.of(UnsnarlOwners.ofStatic(cell)) == (int) thread.id;
     }
 
     /**
@@ -491,16 +499,24 @@ public final class UnsnarlHooks {
         if ((cell & UnsnarlSites.SKIPPED) != 0) {
             return;
         }
-        if (STATIC_FILTERS) {
+        long type = UnsnarlOwners.ofStatic(cell);
+        int owner = UnsnarlOwners.of(type);
+        if (owner == (int) thread.id) {
+            return;
+        }
+        if (FILTERS && owner != UnsnarlOwners.NOBODY) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
         }
         if (followsInitialization(thread)) {
             numbered(thread, kind == STATIC_READ ? NUMBERED_STATIC_READ : NUMBERED_STATIC_WRITE, site);
-            return;
+        } else {
+            long place = thread.reserve(8);
+            if (place != 0) {
+                thread.finish(place, 8, kind, site);
+            }
         }
-        long place = thread.reserve(8);
-        if (place != 0) {
-            thread.finish(place, 8, kind, site);
+        if (type != 0) {
+            UnsnarlOwners.accessed(thread, type, owner);
         }
     }
 
@@ -557,9 +573,17 @@ public final class UnsnarlHooks {
         }
     }
 
-    /** Records what lets other threads see what this one has done. */
+    /** What a thread has done can be seen by others, though it gave back no lock. Object races look at nothing else. */
     @Hidden
-    static void release(UnsnarlThread thread, int kind, int site, long subject) {
+    static void publish(UnsnarlThread thread) {
+        if (!UnsnarlOwners.ARE_KNOWN) {
+            thread.nextEpoch();
+        }
+    }
+
+    /** Records that a lock is given back. */
+    @Hidden
+    private static void release(UnsnarlThread thread, int kind, int site, long subject) {
         numbered(thread, kind, site, subject);
         thread.nextEpoch();
     }

@@ -23,10 +23,25 @@ final class UnsnarlOwners {
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final long IDS = 1L << 30;
-    /** Where the table lies; 0 if what owners do is recorded. */
-    private static final long TABLE = UnsnarlNative.owners(IDS << 2);
+    /** Classes with static fields have their groups, negative, for ids. */
+    private static final long CLASSES = 1L << 16;
+    /** Where the entry of id 0 lies; 0 if what owners do is recorded. */
+    private static final long TABLE = table(UnsnarlNative.owners((CLASSES + IDS) << 2));
+    static final boolean ARE_KNOWN = TABLE != 0;
 
     private UnsnarlOwners() {}
+
+    @Hidden
+    private static long table(long memory) {
+        return memory == 0 ? 0 : memory + (CLASSES << 2);
+    }
+
+    /** What stands for the class of a static field among ids; 0 if that is not known. */
+    @ForceInline
+    @Hidden
+    static long ofStatic(long cell) {
+        return -UnsnarlSites.group(cell);
+    }
 
     /** The owner of an object. */
     @ForceInline
