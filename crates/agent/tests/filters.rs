@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
+use unsnarl_testing::Jdk;
 use unsnarl_trace::{Filter, Operation, Sites, Source, Variable};
 
 const RACY: [&str; 14] = [
@@ -152,24 +153,51 @@ fn calls_that_give_nothing_away_make_no_access_new() {
     }
 }
 
+/// What is told of objects, and how many accesses are recorded, with filters and without.
+fn told_of_objects(jdk: &Jdk, name: &str) -> ([BTreeSet<String>; 2], [usize; 2]) {
+    const EVENTS: &str = ",events=fields:arrays:synchronization:allocations:references";
+    let recordings = [",filters=escape:owner", ",filters="].map(|filters| {
+        let program = Program::compile(jdk, name);
+        program.record_with(jdk, &[EVENTS, filters].concat())
+    });
+    assert_eq!(recordings[0].session().filters(), [Filter::Escape, Filter::Owner]);
+    assert_eq!(recordings[1].session().filters(), []);
+    let told = recordings.each_ref().map(|it| it.told_by("object-race"));
+    (told, recordings.each_ref().map(accesses))
+}
+
 /// What owners do is left out, and what is told of objects is what is told of all accesses.
 #[test]
 fn owners_are_not_recorded() {
-    const EVENTS: &str = ",events=fields:arrays:synchronization:allocations:references";
     let expected: BTreeSet<String> =
         ["comesBackRacy", "differentRacy", "long[1]"].map(str::to_owned).into();
     for jdk in unsnarl_testing::jdks() {
-        let [owned, all] = [",filters=owner", ",filters="].map(|filters| {
-            let program = Program::compile(&jdk, "Owned");
-            program.record_with(&jdk, &[EVENTS, filters].concat())
-        });
-        for recording in [&owned, &all] {
-            assert_eq!(recording.told_by("object-race"), expected, "{}", jdk.name());
-        }
-        assert_eq!(owned.session().filters(), [Filter::Owner]);
-        assert_eq!(all.session().filters(), []);
+        let (told, counts) = told_of_objects(&jdk, "Owned");
+        assert_eq!(told, [expected.clone(), expected.clone()], "{}", jdk.name());
         // While the two threads meet, no more than a hundred rounds of four accesses are recorded.
-        let counts = (accesses(&owned), accesses(&all));
-        assert!(counts.0 < 1000 && counts.1 > 20_000, "{counts:?} on {}", jdk.name());
+        assert!(counts[0] < 1000 && counts[1] > 20_000, "{counts:?} on {}", jdk.name());
+    }
+}
+
+/// Behind the hand-off all that locks tell is recorded, and nothing that repeats it.
+#[test]
+fn what_follows_the_hand_off_is_recorded_once_for_each_lockset() {
+    let expected: BTreeSet<String> = [
+        "char[0]",
+        "givenBackRacy",
+        "madeRacy",
+        "readThenWriteRacy",
+        "staticRacy",
+        "unlockedRacy",
+        "waitedRacy",
+    ]
+    .map(str::to_owned)
+    .into();
+    for jdk in unsnarl_testing::jdks() {
+        let (told, counts) = told_of_objects(&jdk, "Handed");
+        assert_eq!(told, [expected.clone(), expected.clone()], "{}", jdk.name());
+        // Of arrays, two threads read and write 300 elements of two.
+        let others = counts[0] - 2 * 2 * 2 * 300;
+        assert!(others < 100 && counts[1] > 18_000, "{counts:?} on {}", jdk.name());
     }
 }
