@@ -41,7 +41,8 @@
 //! with the first. Tells although it is right: every order that is not made by locks; fields of one object that are guarded by
 //! different locks, or of which only some are shared. Classes of one name are one object.
 
-use rustc_hash::FxHashMap;
+use fixedbitset::FixedBitSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_findings::{Evidence, Finding, Rule, Variable};
 use unsnarl_trace::{
     self as trace, Elements, Event, Filter, NameId, ObjectId, Operation, Tables, ThreadId,
@@ -126,15 +127,16 @@ enum State {
 struct HandedOn {
     /// The accesses to variables that were written.
     uses: Uses,
-    parts: FxHashMap<Accessed, Part>,
+    /// Those to variables that were only read.
+    reads: FxHashMap<Accessed, Uses>,
+    written: Written,
 }
 
-/// A variable of an object that was handed on.
-#[derive(Debug)]
-enum Part {
-    /// It was only read.
-    Read(Uses),
-    Written,
+/// The variables of an object that were written.
+#[derive(Debug, Default)]
+struct Written {
+    variables: FxHashSet<VariableId>,
+    elements: FixedBitSet,
 }
 
 /// Some accesses, and what they have in common.
@@ -271,22 +273,35 @@ impl State {
 impl HandedOn {
     /// The accesses that one of this kind belongs to.
     fn uses(&mut self, variable: Accessed, kind: Kind, protections: &mut Protections) -> &mut Uses {
-        if kind == Kind::Write {
-            if let Some(Part::Read(reads)) = self.parts.insert(variable, Part::Written) {
-                self.uses.add_all(&reads, protections);
-            }
+        if self.written.contains(variable) {
             return &mut self.uses;
         }
-        match self.parts.entry(variable).or_default() {
-            Part::Read(reads) => reads,
-            Part::Written => &mut self.uses,
+        if kind == Kind::Read {
+            return self.reads.entry(variable).or_default();
         }
+        self.written.insert(variable);
+        if let Some(reads) = self.reads.remove(&variable) {
+            self.uses.add_all(&reads, protections);
+        }
+        &mut self.uses
     }
 }
 
-impl Default for Part {
-    fn default() -> Self {
-        Self::Read(Uses::default())
+impl Written {
+    fn contains(&self, variable: Accessed) -> bool {
+        match variable {
+            Accessed::Variable(variable) => self.variables.contains(&variable),
+            Accessed::Element(_, index) => self.elements.contains(index as usize),
+        }
+    }
+
+    fn insert(&mut self, variable: Accessed) {
+        match variable {
+            Accessed::Variable(variable) => {
+                self.variables.insert(variable);
+            }
+            Accessed::Element(_, index) => self.elements.grow_and_insert(index as usize),
+        }
     }
 }
 
