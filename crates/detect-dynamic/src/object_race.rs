@@ -46,6 +46,7 @@ use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Racing
 use crate::locksets::Locksets;
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::Steps;
 use crate::witnesses::Witnesses;
 
 /// The line in the table.
@@ -55,7 +56,13 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "objects that several threads use after their first owner, without a lock for all uses",
     is_default: false,
     needs: Needs {
-        events: &[EventKind::Access, EventKind::Lock, EventKind::Allocation],
+        events: &[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Thread,
+            EventKind::Channel,
+            EventKind::Allocation,
+        ],
         tolerates: &[Filter::Owner],
         exact: false,
     },
@@ -74,6 +81,7 @@ struct ObjectRace {
     /// Whether every pair of places is told, or the first of each object.
     all: bool,
     surroundings: Surroundings,
+    steps: Steps<()>,
     protections: Protections,
     holders: FxHashMap<Holder, State>,
     races: Races,
@@ -156,6 +164,7 @@ impl Detector for ObjectRace {
                 }
                 _ => {}
             }
+            self.steps.on(event, &self.surroundings.locksets);
             return self.surroundings.on(event);
         };
         let holder = self.holders.entry(Holder::of(variable, tables));
@@ -171,10 +180,11 @@ impl Detector for ObjectRace {
         if is_told {
             self.races.add_event(seen.site, variable);
             if let Some(other) = uses.witnesses.against(&seen, protections, locksets) {
-                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                let subject = RaceSubject::of(variable, tables);
+                self.races.add_pair_since(subject, other, seen, &self.steps, tables);
             }
         }
-        uses.witnesses.add(seen);
+        uses.witnesses.add(seen, self.steps.now());
         if is_told && !self.all {
             *state = State::Conflict;
         }
