@@ -73,7 +73,7 @@ impl Surroundings {
         // A lock that was entered several times is told once.
         let locks: IndexSet<LockId> = self.locksets.locks(locks).into_iter().collect();
         let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
-        let stack = stack(site, self.calls.sites(calls), tables);
+        let stack = stack((by, site), self.calls.sites(calls), tables);
         Access::new(kind, stack).by(thread(by, tables)).holding(locks)
     }
 

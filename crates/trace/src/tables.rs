@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
 use unsnarl_entity::{Interner, PrimaryMap, SecondaryMap, UniqueMap};
 
 use crate::{
@@ -38,6 +39,9 @@ pub struct Tables {
     pub daemons: SecondaryMap<ThreadId, bool>,
     /// The places in the code.
     pub sites: Sites,
+    /// The places from which threads were called when they came to a place for the first time, the innermost first; there
+    /// when the trace has ended, as far as it was recorded.
+    pub stacks: FxHashMap<(ThreadId, SiteId), Box<[SiteId]>>,
 }
 
 impl Tables {

@@ -27,7 +27,7 @@ use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
 use super::recent::Recent;
-use super::records::{SiteOperation, SiteRecord, Volatility};
+use super::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
 use crate::{
     Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
     NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
@@ -134,6 +134,13 @@ impl Translator {
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
         &mut self.descriptions
+    }
+
+    /// How a thread came to a place.
+    pub(super) fn add_stack(&mut self, stack: &StackRecord) {
+        let place = (self.thread(stack.thread), self.site(stack.site));
+        let callers = stack.callers.iter().map(|&caller| self.site(caller)).collect();
+        self.tables.stacks.insert(place, callers);
     }
 
     /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
