@@ -21,9 +21,10 @@ pub(super) struct Place {
     pub(super) is_source: bool,
 }
 
+type Places = HashMap<(usize, jlocation), Option<Place>>;
+
 /// All places that were asked for. The JVM gives no id of a method twice.
-static KNOWN: LazyLock<Mutex<HashMap<(usize, jlocation), Option<Place>>>> =
-    LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
 
 /// Those of the places that are in code with probes.
 ///
