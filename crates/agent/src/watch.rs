@@ -386,6 +386,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         },
         Operation::Element => SiteOperation::Element,
         Operation::Monitor => SiteOperation::Monitor,
+        Operation::UntestedWait => SiteOperation::UntestedWait,
         Operation::ClassInitialized => SiteOperation::ClassInitialized,
         Operation::Call(method, dispatch) => SiteOperation::Call {
             class: method.class,

@@ -52,6 +52,8 @@ pub enum SiteOperation {
     Element,
     /// Something with a monitor.
     Monitor,
+    /// A wait that begins whenever its monitor is entered.
+    UntestedWait,
     /// The end of a class initializer.
     ClassInitialized,
     /// A call of a library method.
@@ -189,6 +191,7 @@ impl SiteRecord {
             }
             SiteOperation::Element => fields.push(b"element"),
             SiteOperation::Monitor => fields.push(b"monitor"),
+            SiteOperation::UntestedWait => fields.push(b"untested-wait"),
             SiteOperation::ClassInitialized => fields.push(b"class-initialized"),
             SiteOperation::Call { class, name, descriptor, dispatch } => {
                 fields.extend([&b"call"[..], class, name, descriptor, dispatch.text()]);
@@ -216,6 +219,7 @@ impl SiteRecord {
             },
             (b"element", []) => SiteOperation::Element,
             (b"monitor", []) => SiteOperation::Monitor,
+            (b"untested-wait", []) => SiteOperation::UntestedWait,
             (b"class-initialized", []) => SiteOperation::ClassInitialized,
             (b"call", [class, name, descriptor, dispatch]) => SiteOperation::Call {
                 class: class.clone(),
@@ -375,6 +379,7 @@ mod tests {
             call,
             Just(SiteOperation::Element),
             Just(SiteOperation::Monitor),
+            Just(SiteOperation::UntestedWait),
             Just(SiteOperation::ClassInitialized),
             Just(SiteOperation::Task),
             Just(SiteOperation::Method),

@@ -538,6 +538,9 @@ impl Translator {
         });
         let line = site.and_then(|site| site.line).map(u32::from);
         let id = *entry.insert(known.push(Site { method, line }));
+        if site.is_some_and(|site| site.operation == SiteOperation::UntestedWait) {
+            tables.untested_waits.insert(id);
+        }
         // A static method or a constructor runs only when its class and those above it are initialized.
         if let Some(site) = site.filter(|site| site.is_static || site.method == b"<init>") {
             let above = descriptions.classes.superclasses(&site.class);
