@@ -1,6 +1,8 @@
 //! The one module that speaks JVMTI and JNI.
 
 mod contention;
+mod places;
+mod stacks;
 mod sweep;
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
@@ -10,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jvmti_bindings::sys::jni::{
     JNI_OK, JNIEnv, JNINativeInterface_, JavaVM, jboolean, jbyteArray, jclass, jint, jlong,
@@ -36,6 +39,8 @@ const RECORDING: &str = USUAL_IN_LOG[1];
 const ENDED: &str = USUAL_IN_LOG[2];
 
 static WATCH: OnceLock<Watch> = OnceLock::new();
+/// The environment of the agent.
+static ENVIRONMENT: AtomicPtr<jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
 
 /// What the JVM refused.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +149,7 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     // SAFETY: the arguments live during the call.
     check("AddCapabilities", unsafe { add(env, &raw const capabilities) })?;
 
-    sweep::ENVIRONMENT.store(env, std::sync::atomic::Ordering::Release);
+    ENVIRONMENT.store(env, Ordering::Release);
     let mut callbacks = jvmtiEventCallbacks::default();
     callbacks.VMInit = Some(vm_init);
     callbacks.VMDeath = Some(vm_death);

@@ -13,9 +13,9 @@ use unsnarl_models::Models;
 use unsnarl_trace::Filter;
 use unsnarl_trace::session::format::{
     CLASSES_FILE, EXACT_FILE, FILTERS_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE,
-    SITES_FILE, living_file, models_file,
+    SITES_FILE, STACKS_FILE, living_file, models_file,
 };
-use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, is_locked};
+use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, StackRecord, is_locked};
 
 use crate::arena::{Arenas, Chunk};
 use crate::options::Place;
@@ -38,6 +38,7 @@ pub(crate) struct Session {
     sites: Mutex<File>,
     classes: Mutex<File>,
     names: Mutex<File>,
+    stacks: Mutex<File>,
     arenas: Mutex<Arenas>,
 }
 
@@ -61,8 +62,9 @@ impl Session {
             let mut options = OpenOptions::new();
             options.append(true).create_new(true).mode(0o600).open(folder.join(name))
         };
-        let [log, sites, classes, names] =
-            [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE].map(|name| file(name).map(Mutex::new));
+        let [log, sites, classes, names, stacks] =
+            [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE, STACKS_FILE]
+                .map(|name| file(name).map(Mutex::new));
         let arenas = Mutex::new(Arenas::new(&folder, limit)?);
         if plan.events.exact {
             file(EXACT_FILE)?;
@@ -93,6 +95,7 @@ impl Session {
             sites: sites?,
             classes: classes?,
             names: names?,
+            stacks: stacks?,
             arenas,
         })
     }
@@ -143,6 +146,13 @@ impl Session {
         let mut line = Vec::new();
         name.write(&mut line);
         self.append(&self.names, NAMES_FILE, &line);
+    }
+
+    /// Writes how a thread came to a place.
+    pub(crate) fn add_stack(&self, stack: &StackRecord) {
+        let mut line = Vec::new();
+        stack.write(&mut line);
+        self.append(&self.stacks, STACKS_FILE, &line);
     }
 
     /// Writes the ids of the objects that live.

@@ -197,6 +197,11 @@ impl Watch {
         }
     }
 
+    /// Whether it is told how threads come to places; where all calls are, there is no need.
+    pub(crate) fn tells_stacks(&self) -> bool {
+        !self.plan.events.methods
+    }
+
     /// The index of the first element of arrays that is recorded, and the one behind the last.
     pub(crate) fn elements(&self) -> (u32, u32) {
         (self.plan.elements.first, self.plan.elements.end())
@@ -260,9 +265,14 @@ impl Watch {
         std::mem::take(&mut lock(&self.early))
     }
 
-    /// Whether the monitors that code of a class enters are recorded.
-    pub(crate) fn tells_monitors_of(&self, class: &[u8]) -> bool {
-        self.plan.events.synchronization && (self.watches(class) || self.is_analysed(class))
+    /// Whether monitors that are entered are recorded.
+    pub(crate) fn tells_monitors(&self) -> bool {
+        self.plan.events.synchronization
+    }
+
+    /// Whether code of a class has probes.
+    pub(crate) fn has_probes(&self, class: &[u8]) -> bool {
+        self.watches(class) || self.is_analysed(class)
     }
 
     /// The number of a further place in the code.
@@ -281,9 +291,12 @@ impl Watch {
 
     /// A lambda expression belongs to the class that has it.
     fn watches(&self, class: &[u8]) -> bool {
-        const LAMBDA: &[u8] = b"$$Lambda";
-        let host = class.windows(LAMBDA.len()).position(|part| part == LAMBDA);
-        self.plan.watches(&class[..host.unwrap_or(class.len())])
+        self.plan.watches(&class[..end_of_host(class).unwrap_or(class.len())])
+    }
+
+    /// Whether a class is watched and was written: that of a lambda expression only calls what was.
+    pub(crate) fn is_source(&self, class: &[u8]) -> bool {
+        self.plan.watches(class) && end_of_host(class).is_none()
     }
 
     /// Whether calls of a method are recorded on objects of a class, which `Class.getName` names.
@@ -362,6 +375,12 @@ fn in_tables(volatility: Volatility) -> session::Volatility {
     }
 }
 
+/// Where the name of the class ends that has the lambda expression that a class is made of.
+fn end_of_host(class: &[u8]) -> Option<usize> {
+    const LAMBDA: &[u8] = b"$$Lambda";
+    class.windows(LAMBDA.len()).position(|part| part == LAMBDA)
+}
+
 fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
     let operation = match site.operation {
         Operation::Field(field, volatility) => SiteOperation::Field {
@@ -372,6 +391,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         },
         Operation::Element => SiteOperation::Element,
         Operation::Monitor => SiteOperation::Monitor,
+        Operation::UntestedWait => SiteOperation::UntestedWait,
         Operation::ClassInitialized => SiteOperation::ClassInitialized,
         Operation::Call(method, dispatch) => SiteOperation::Call {
             class: method.class,

@@ -49,13 +49,17 @@ fn stacks_are_those_of_the_program() {
     }
 }
 
-/// Without events of methods an access has the frame that it always had.
+/// Without events of methods an access has the stack with which its thread came there for the first time.
 #[test]
-fn without_methods_there_is_one_frame() {
+fn without_methods_stacks_are_those_of_the_first_time() {
     for jdk in unsnarl_testing::jdks() {
         let (printed, recording) = record(&jdk, "");
-        let first = |line: &str| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
+        // The method was called for other elements before.
+        let first =
+            |line: &str| line.replace("Stacks.all(Stacks.java:74)", "Stacks.all(Stacks.java:72)");
         let expected: BTreeSet<String> = printed.lines().map(first).collect();
-        assert_eq!(stacks(&recording), expected, "{}", jdk.name());
+        let found = stacks(&recording);
+        let wrong: Vec<_> = expected.symmetric_difference(&found).collect();
+        assert!(wrong.is_empty(), "{}: {wrong:#?}", jdk.name());
     }
 }

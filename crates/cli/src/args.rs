@@ -180,7 +180,7 @@ pub(crate) struct RunArguments {
     /// The first element that is watched [default: 0]
     #[arg(long, value_name = "K", requires = "array_cutoff")]
     pub(crate) array_offset: Option<u32>,
-    /// Show how the program came to what it reports: the whole stacks, which makes it slower
+    /// Show the stacks of the very accesses, and not of the first ones there, which makes the program slower
     #[arg(long)]
     pub(crate) stacks: bool,
     /// Record accesses exactly in the order in which they happen, which makes the program much slower

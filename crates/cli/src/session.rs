@@ -283,9 +283,12 @@ impl<'a> Session<'a> {
 /// What to do about a program that begins nowhere.
 const ENTRY_ADVICE: &str = "name one with --entry, or use --library for a library";
 
-/// File, place and reason in one line.
+/// File, place and reason in one line. A JDK that is nowhere has no place.
 pub(crate) fn failure_text(failure: &Failure) -> String {
-    format!("{}: {}", failure.place, failure.reason)
+    match failure.place.is_empty() {
+        true => failure.reason.clone(),
+        false => format!("{}: {}", failure.place, failure.reason),
+    }
 }
 
 fn gap_notes(gaps: &Gaps) -> Vec<String> {

@@ -64,13 +64,18 @@ pub(crate) fn method(method: MethodId, tables: &Tables) -> MethodReference {
     )
 }
 
-/// The frames of a place and of those that it was called from. Callers that the trace does not know are left out.
+/// The frames of a place where a thread was and of those that it was called from; if no calls were recorded, as it was
+/// when the thread came there for the first time. Callers that the trace does not know are left out.
 pub(crate) fn stack(
-    site: SiteId,
+    (thread, site): (ThreadId, SiteId),
     callers: impl Iterator<Item = SiteId>,
     tables: &Tables,
 ) -> Vec<Frame> {
-    let callers = callers.filter_map(|caller| known_frame(caller, tables));
+    let mut callers: Vec<SiteId> = callers.collect();
+    if callers.is_empty() {
+        callers.extend(tables.stacks.get(&(thread, site)).into_iter().flatten());
+    }
+    let callers = callers.into_iter().filter_map(|caller| known_frame(caller, tables));
     std::iter::once(frame(site, tables)).chain(callers).collect()
 }
 

@@ -7,7 +7,9 @@ use unsnarl_trace::{
 
 use crate::describe::{self, RaceSubject};
 use crate::{critical_wait, deadlock, eraser, happens_before, indefinite_wait, lock_order};
-use crate::{multilockset, object_race, stale_value, sync_preserving, sync_preserving_deadlock};
+use crate::{
+    lost_notify, multilockset, object_race, stale_value, sync_preserving, sync_preserving_deadlock,
+};
 use crate::{two_lockset, wcp};
 
 /// A detector that looks at one trace.
@@ -137,12 +139,13 @@ pub struct DetectorEntry {
 }
 
 /// The one table of dynamic detectors.
-pub static DETECTORS: [DetectorEntry; 13] = [
+pub static DETECTORS: [DetectorEntry; 14] = [
     happens_before::ENTRY,
     lock_order::ENTRY,
     deadlock::ENTRY,
     critical_wait::ENTRY,
     indefinite_wait::ENTRY,
+    lost_notify::ENTRY,
     eraser::ENTRY,
     two_lockset::ENTRY,
     multilockset::ENTRY,

@@ -22,6 +22,7 @@ use crate::describe::RaceSubject;
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Surroundings, Telling};
+use crate::steps::Steps;
 use crate::witnesses::Witnesses;
 
 /// The line in the table.
@@ -30,7 +31,11 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::LocksetRace,
     summary: "variables that no lock protects at all accesses",
     is_default: false,
-    needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
+    needs: Needs {
+        events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
+        tolerates: &[],
+        exact: false,
+    },
     make: |options| Box::new(Eraser { all: options.all, ..Eraser::default() }),
 };
 
@@ -46,6 +51,7 @@ struct Eraser {
     /// Whether every pair of places is told, or the first of each variable.
     all: bool,
     surroundings: Surroundings,
+    steps: Steps<()>,
     protections: Protections,
     variables: SecondaryMap<VariableId, Known>,
     races: Races,
@@ -77,6 +83,7 @@ impl Detector for Eraser {
             if let Operation::Forget(variable) = event.operation {
                 self.variables[variable] = Known::default();
             }
+            self.steps.on(event, &self.surroundings.locksets);
             return self.surroundings.on(event);
         };
         let Known { state, witnesses, is_told } = &mut self.variables[variable];
@@ -97,11 +104,12 @@ impl Detector for Eraser {
             if self.all || !std::mem::replace(is_told, true) {
                 let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
                 if let Some(other) = other {
-                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                    let subject = RaceSubject::of(variable, tables);
+                    self.races.add_pair_since(subject, other, seen, &self.steps, tables);
                 }
             }
         }
-        witnesses.add(seen);
+        witnesses.add(seen, self.steps.now());
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

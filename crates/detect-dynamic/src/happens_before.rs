@@ -44,7 +44,7 @@ use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Option
 use crate::lasts::Last;
 use crate::locksets::Locksets;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
-use crate::steps::Steps;
+use crate::steps::{Place, Steps};
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -82,7 +82,7 @@ fn make(options: &Options) -> Box<dyn Detector> {
 struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
-    steps: Steps,
+    steps: Steps<Place>,
     variables: SecondaryMap<VariableId, State>,
     arrays: Arrays,
     states: States,
@@ -231,11 +231,11 @@ impl HappensBefore {
 struct Past<'d> {
     clocks: &'d Clocks,
     locksets: &'d Locksets,
-    steps: &'d Steps,
+    steps: &'d Steps<Place>,
 }
 
 impl<'d> Past<'d> {
-    fn new(clocks: &'d Clocks, surroundings: &'d Surroundings, steps: &'d Steps) -> Self {
+    fn new(clocks: &'d Clocks, surroundings: &'d Surroundings, steps: &'d Steps<Place>) -> Self {
         Self { clocks, locksets: &surroundings.locksets, steps }
     }
 }

@@ -16,6 +16,7 @@ mod lasts;
 mod lock_cycles;
 mod lock_order;
 mod locksets;
+mod lost_notify;
 mod multilockset;
 mod object_race;
 mod periods;

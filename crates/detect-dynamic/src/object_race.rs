@@ -30,7 +30,6 @@
 //!   this detector is the only one that looks at accesses, those of an owner cost it a comparison and are not recorded.
 //!   Who makes an object, who comes second and what happens from there on are events, and so a recording says what the
 //!   live run said. What follows the hand-off is looked at here, not in the program.
-//!
 //! - In code that neither acquires nor releases anything the program may tell accesses that follow each other as one: what is
 //!   told then is what would be, had the other threads come a little earlier or later.
 //!
@@ -54,6 +53,7 @@ use crate::detector::{Accessed, Checked, Detector, DetectorEntry, EventKind, Nee
 use crate::locksets::Locksets;
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::Steps;
 use crate::witnesses::Witnesses;
 
 /// The line in the table.
@@ -63,7 +63,13 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     summary: "objects that several threads use after their first owner, without a lock for all uses",
     is_default: false,
     needs: Needs {
-        events: &[EventKind::Access, EventKind::Lock, EventKind::Allocation],
+        events: &[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Thread,
+            EventKind::Channel,
+            EventKind::Allocation,
+        ],
         tolerates: &[Filter::Escape, Filter::Owner],
         exact: false,
     },
@@ -82,6 +88,7 @@ struct ObjectRace {
     /// Whether every pair of places is told, or the first of each object.
     all: bool,
     surroundings: Surroundings,
+    steps: Steps<()>,
     protections: Protections,
     holders: FxHashMap<Holder, State>,
     races: Races,
@@ -179,7 +186,10 @@ impl Detector for ObjectRace {
             Operation::ForgetElements(array) => {
                 self.holders.remove(&Holder::Object(array));
             }
-            _ => self.surroundings.on(event),
+            _ => {
+                self.steps.on(event, &self.surroundings.locksets);
+                self.surroundings.on(event);
+            }
         }
     }
 
@@ -228,10 +238,11 @@ impl ObjectRace {
             if is_told {
                 self.races.add_event(seen.site, variable);
                 if let Some(other) = uses.witnesses.against(&seen, protections, locksets) {
-                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                    let subject = RaceSubject::of(variable, tables);
+                    self.races.add_pair_since(subject, other, seen, &self.steps, tables);
                 }
             }
-            uses.witnesses.add(seen);
+            uses.witnesses.add(seen, self.steps.now());
             if is_told && !self.all {
                 *state = State::Conflict;
             }

@@ -13,6 +13,7 @@ use crate::calls::{Calls, CallsId};
 use crate::describe::{RaceSubject, lock, place, stack, thread};
 use crate::detector::{Accessed, RacingEvent};
 use crate::locksets::{LocksetId, Locksets};
+use crate::steps::{Moment, Steps};
 
 /// How many pairs of a trace have time lines, which are larger than all else that is kept of a pair.
 const MOST_TIMELINES: usize = 4096;
@@ -72,7 +73,7 @@ impl Surroundings {
         // A lock that was entered several times is told once.
         let locks: IndexSet<LockId> = self.locksets.locks(locks).into_iter().collect();
         let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
-        let stack = stack(site, self.calls.sites(calls), tables);
+        let stack = stack((by, site), self.calls.sites(calls), tables);
         Access::new(kind, stack).by(thread(by, tables)).holding(locks)
     }
 
@@ -143,6 +144,19 @@ impl Races {
         let timeline = if known < MOST_TIMELINES { timeline() } else { Vec::new() };
         entry.insert(Told { accesses: [earlier, later], timeline });
         true
+    }
+
+    /// The same of an earlier event that knows when it was.
+    pub(crate) fn add_pair_since(
+        &mut self,
+        subject: RaceSubject,
+        (earlier, at): (Seen, Moment),
+        later: Seen,
+        steps: &Steps<()>,
+        tables: &Tables,
+    ) {
+        let threads = [earlier.thread, later.thread];
+        self.add_pair_in_time(subject, earlier, later, || steps.timeline(at, threads, tables));
     }
 
     /// The events since the last call.

@@ -3,13 +3,14 @@
 //! Of every thread the last eight steps are remembered, whatever it does; they are looked at when a race is found, and
 //! never before. Entering a lock again that is held orders nothing and is no step.
 //!
-//! An access knows its time only as an epoch, which is enough: an epoch ends with every step that publishes something, and
+//! Detectors that compare locks remember of an access after which step it was ([`Moment`]). For one that compares clocks an
+//! access knows its time only as an epoch, which is enough: an epoch ends with every step that publishes something, and
 //! within one the locks of a thread only become more. What is left are joins and what is received, in the same epoch and
 //! with the same number of locks: on which side of the access these were is not known, and they are left out.
 //!
 //! Guarantees, for traces in which threads release what they have acquired: the steps of a thread and its access are in
-//! the order of the run; the steps of both threads are too; an arrow is an order that there was. Where the access stands
-//! among the steps of the *other* thread is not known: it stands right behind the step before it.
+//! the order of the run; the steps of both threads are too; an arrow is an order that there was. Where an access that
+//! knows its epoch stands among the steps of the *other* thread is not known: it stands right behind the step before it.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -26,20 +27,34 @@ use crate::locksets::Locksets;
 /// How many steps of a thread are remembered and shown.
 pub(crate) const REMEMBERED: usize = 8;
 
-/// The last steps of all threads.
-#[derive(Debug, Default)]
-pub(crate) struct Steps {
-    threads: SecondaryMap<ThreadId, VecDeque<Remembered>>,
+/// The last steps of all threads, each with what places it among the accesses of its thread.
+#[derive(Debug)]
+pub(crate) struct Steps<P> {
+    threads: SecondaryMap<ThreadId, VecDeque<Remembered<P>>>,
     count: u64,
 }
 
-/// A step as it is remembered, with what places it among the accesses of its thread.
 #[derive(Clone, Copy, Debug)]
-struct Remembered {
+struct Remembered<P> {
     step: Taken,
-    /// When its thread was before it, and how many locks it held.
+    place: P,
+}
+
+/// When a thread was before a step, and how many locks it held.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
     epoch: Epoch,
     depth: u32,
+}
+
+/// How many steps there were before an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(u64);
+
+impl<P: Clone> Default for Steps<P> {
+    fn default() -> Self {
+        Self { threads: SecondaryMap::default(), count: 0 }
+    }
 }
 
 /// A step, and its place among the steps of all threads. The start of a thread is a step of both.
@@ -108,10 +123,9 @@ impl Taken {
     }
 }
 
-impl Steps {
-    /// Remembers a step, before clocks and locksets take it in.
+impl<P: Clone> Steps<P> {
     #[inline]
-    pub(crate) fn on(&mut self, event: &Event, clocks: &Clocks, locksets: &Locksets) {
+    fn take(&mut self, event: &Event, locksets: &Locksets, place: impl Fn(ThreadId) -> P) {
         let Some(step) = Taken::new(event, self.count + 1) else { return };
         let held = locksets.held(event.thread);
         let is_again = match (step.kind, step.with) {
@@ -127,17 +141,16 @@ impl Steps {
             return;
         }
         self.count += 1;
-        let (epoch, depth) = (clocks.now(event.thread), locksets.depth(held));
-        self.remember(event.thread, Remembered { step, epoch, depth });
+        self.remember(event.thread, Remembered { step, place: place(event.thread) });
         if let (StepKind::Start, With::Thread(child)) = (step.kind, step.with) {
-            self.remember(child, Remembered { step, epoch: clocks.now(child), depth: 0 });
+            self.remember(child, Remembered { step, place: place(child) });
         }
     }
 
-    fn remember(&mut self, thread: ThreadId, remembered: Remembered) {
+    fn remember(&mut self, thread: ThreadId, remembered: Remembered<P>) {
         let steps = &mut self.threads[thread];
         // A thread that asks again and again, and has done nothing else, is shown the last time.
-        let is_same = |last: &Remembered| {
+        let is_same = |last: &Remembered<P>| {
             let (last, step) = (&last.step, &remembered.step);
             (last.thread, last.kind, last.with) == (step.thread, step.kind, step.with)
         };
@@ -149,19 +162,19 @@ impl Steps {
         steps.push_back(remembered);
     }
 
-    /// The time line of an earlier access and one that is made now.
-    pub(crate) fn timeline(
+    /// The time line of an earlier access and one that is made now, from the side of the earlier one that each step of its
+    /// thread is on, and from what comes right before it if that is known.
+    fn around(
         &self,
-        earlier: &Last,
         threads: [ThreadId; 2],
-        locksets: &Locksets,
+        side: impl Fn(&Remembered<P>) -> Option<Ordering>,
+        access: Option<u64>,
         tables: &Tables,
     ) -> Vec<Step> {
         let [first, second] = threads.map(|thread| &self.threads[thread]);
-        let depth = locksets.depth(earlier.locks);
         let mut sides = [Vec::new(), Vec::new()];
         for remembered in first {
-            match remembered.side(earlier.epoch, depth) {
+            match side(remembered) {
                 Some(Ordering::Less) => sides[0].push(remembered.step),
                 Some(_) => sides[1].push(remembered.step),
                 None => {}
@@ -171,7 +184,7 @@ impl Steps {
         let is_full = first.len() == REMEMBERED;
         let first = Lane {
             thread: threads[0],
-            access: before.last().map_or(0, |step| step.order),
+            access: access.or_else(|| Some(before.last()?.order)).unwrap_or(0),
             is_behind_gap: is_full && before.is_empty(),
             steps: before.into_iter().chain(after).collect(),
         };
@@ -185,12 +198,61 @@ impl Steps {
     }
 }
 
-impl Remembered {
+impl Steps<Place> {
+    /// Remembers a step, before clocks and locksets take it in.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event, clocks: &Clocks, locksets: &Locksets) {
+        let depth = |thread| locksets.depth(locksets.held(thread));
+        let place = |thread| Place { epoch: clocks.now(thread), depth: depth(thread) };
+        self.take(event, locksets, place);
+    }
+
+    /// The time line of an earlier access and one that is made now.
+    pub(crate) fn timeline(
+        &self,
+        earlier: &Last,
+        threads: [ThreadId; 2],
+        locksets: &Locksets,
+        tables: &Tables,
+    ) -> Vec<Step> {
+        let depth = locksets.depth(earlier.locks);
+        self.around(threads, |step| step.side(earlier.epoch, depth), None, tables)
+    }
+}
+
+impl Steps<()> {
+    /// Remembers a step, before locksets take it in.
+    #[inline]
+    pub(crate) fn on(&mut self, event: &Event, locksets: &Locksets) {
+        self.take(event, locksets, |_| ());
+    }
+
+    /// When an access is that is made now.
+    #[inline]
+    pub(crate) fn now(&self) -> Moment {
+        Moment(self.count)
+    }
+
+    /// The time line of an earlier access and one that is made now.
+    pub(crate) fn timeline(
+        &self,
+        earlier: Moment,
+        threads: [ThreadId; 2],
+        tables: &Tables,
+    ) -> Vec<Step> {
+        // Right behind a step is behind it.
+        let side = |it: &Remembered<()>| Some(it.step.order.cmp(&earlier.0.saturating_add(1)));
+        self.around(threads, side, Some(earlier.0), tables)
+    }
+}
+
+impl Remembered<Place> {
     /// On which side of an access of the same thread it is, which was made in an epoch with so many locks.
     fn side(&self, access: Epoch, locks: u32) -> Option<Ordering> {
-        match self.epoch.in_thread(access)? {
+        let Place { epoch, depth } = self.place;
+        match epoch.in_thread(access)? {
             Ordering::Equal if self.step.publishes() => Some(Ordering::Greater),
-            Ordering::Equal => match (self.depth.cmp(&locks), self.step.kind) {
+            Ordering::Equal => match (depth.cmp(&locks), self.step.kind) {
                 (Ordering::Equal, StepKind::Receive | StepKind::Join) => None,
                 (Ordering::Less, _) => Some(Ordering::Less),
                 _ => Some(Ordering::Greater),

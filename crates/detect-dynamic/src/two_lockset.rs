@@ -21,6 +21,7 @@ use crate::describe::RaceSubject;
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Surroundings, Telling};
+use crate::steps::Steps;
 use crate::witnesses::Witnesses;
 
 /// The line in the table.
@@ -29,7 +30,11 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     rule: Rule::LocksetRace,
     summary: "the same with locks that protect writes apart from those that protect all accesses",
     is_default: false,
-    needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
+    needs: Needs {
+        events: &[EventKind::Access, EventKind::Lock, EventKind::Thread, EventKind::Channel],
+        tolerates: &[],
+        exact: false,
+    },
     make: |options| Box::new(TwoLockset { all: options.all, ..TwoLockset::default() }),
 };
 
@@ -45,6 +50,7 @@ struct TwoLockset {
     /// Whether every pair of places is told, or the first of each variable.
     all: bool,
     surroundings: Surroundings,
+    steps: Steps<()>,
     protections: Protections,
     variables: SecondaryMap<VariableId, Known>,
     races: Races,
@@ -75,6 +81,7 @@ impl Detector for TwoLockset {
             if let Operation::Forget(variable) = event.operation {
                 self.variables[variable] = Known::default();
             }
+            self.steps.on(event, &self.surroundings.locksets);
             return self.surroundings.on(event);
         };
         let Known { state, witnesses, is_told } = &mut self.variables[variable];
@@ -85,7 +92,7 @@ impl Detector for TwoLockset {
             State::Shared { accesses, writes } => (accesses, writes),
             State::Virgin | State::Exclusive(_) => {
                 *state = State::Exclusive(seen.thread);
-                return witnesses.add(seen);
+                return witnesses.add(seen, self.steps.now());
             }
         };
         let accesses = protections.refined(accesses, held);
@@ -103,11 +110,12 @@ impl Detector for TwoLockset {
             if self.all || !std::mem::replace(is_told, true) {
                 let other = witnesses.against(&seen, protections, &self.surroundings.locksets);
                 if let Some(other) = other {
-                    self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                    let subject = RaceSubject::of(variable, tables);
+                    self.races.add_pair_since(subject, other, seen, &self.steps, tables);
                 }
             }
         }
-        witnesses.add(seen);
+        witnesses.add(seen, self.steps.now());
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {

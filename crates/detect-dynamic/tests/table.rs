@@ -61,6 +61,13 @@ fn races_and_deadlocks_are_looked_for_by_default() {
         DETECTORS.iter().filter(|entry| entry.is_default).map(|entry| entry.name).collect();
     assert_eq!(
         default,
-        ["happens-before", "lock-order", "deadlock", "critical-wait", "indefinite-wait"]
+        [
+            "happens-before",
+            "lock-order",
+            "deadlock",
+            "critical-wait",
+            "indefinite-wait",
+            "lost-notify"
+        ]
     );
 }

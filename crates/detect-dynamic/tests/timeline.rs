@@ -93,11 +93,16 @@ proptest! {
     #[test]
     fn time_lines_are_true(trace in well_formed_trace()) {
         let events = started_first(trace.into_iter().map(|(event, _)| event));
-        for (name, all) in [("happens-before", false), ("happens-before", true), ("sync-preserving", false)] {
+        let names = ["happens-before", "sync-preserving", "eraser", "two-lockset", "object-race"];
+        for (name, all) in names.into_iter().flat_map(|name| [(name, false), (name, true)]) {
             let (_, checked) = run(name, Options { all }, &events, &tables());
             for finding in &checked.findings {
                 check(finding, &events);
-                prop_assert!(name != "happens-before" || !is_ordered(&finding.timeline));
+                match name {
+                    "happens-before" => prop_assert!(!is_ordered(&finding.timeline)),
+                    "sync-preserving" => {}
+                    _ => prop_assert!(positions(finding).is_sorted()),
+                }
             }
         }
     }
@@ -172,6 +177,38 @@ fn what_is_long_ago_is_behind_a_gap() {
     let told = told("happens-before", &trace);
     assert_eq!(told[..3], ["0 access", "0 acquire V1 behind a gap", "0 release V1"]);
     assert_eq!(told.len(), 10);
+}
+
+#[test]
+fn an_access_without_a_common_lock_stands_among_the_steps_of_the_other_thread() {
+    use Operation::{Acquire, Fork, Read, Release, Write};
+    let [one, two] = [1, 2].map(LockId::from_index);
+    let shared = VariableId::from_index(0);
+    let mut trace = vec![
+        (0, Fork(ThreadId::from_index(1))),
+        (1, Read(shared)),
+        (0, Acquire(one)),
+        (1, Acquire(two)),
+        (0, Write(shared)),
+        (1, Release(two)),
+        (0, Release(one)),
+        (1, Acquire(two)),
+    ];
+    trace.push((1, Write(shared)));
+    let expected = [
+        "0 start T1",
+        "1 begin T0 after 0",
+        "0 acquire V1",
+        "1 acquire V2",
+        "0 access",
+        "1 release V2",
+        "0 release V1",
+        "1 acquire V2",
+        "1 access",
+    ];
+    for name in ["eraser", "two-lockset", "object-race"] {
+        assert_eq!(told(name, &trace), expected, "{name}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod exact;
 mod field;
 mod references;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use unsnarl_classfile::edit::{
     ClassEditor, CodeEditor, CodeError, Handler, LabelId, NodeId, PoolEditor,
@@ -48,6 +48,7 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     /// The instructions of the file with their lines, in order.
     instructions: Vec<(NodeId, Option<u16>)>,
     redundancy: Redundancy,
+    untested_waits: HashSet<NodeId>,
     /// Whether loops report when they are left, if they can.
     coalesces: bool,
 }
@@ -80,6 +81,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             first_local,
             instructions,
             redundancy: Redundancy::default(),
+            untested_waits: HashSet::new(),
             coalesces: true,
         })
     }
@@ -95,6 +97,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let pool = &mut class.pool;
         let instructions = std::mem::take(&mut self.instructions);
         let mut super_call = self.super_call(&instructions, pool);
+        let is_synchronized = self.member.access & flags::SYNCHRONIZED != 0;
+        self.untested_waits = wait_probe::untested(&self.code, pool, is_synchronized);
         if self.events.fields && self.filters != Filters::NONE {
             self.redundancy = self.find_redundancy(super_call, pool);
         }
@@ -143,7 +147,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         }
         if self.events.synchronization {
             let name = self.class.member_name(self.member);
-            if self.member.access & flags::SYNCHRONIZED != 0 {
+            if is_synchronized {
                 self.synchronized_method(&instructions, pool)?;
             }
             if name == b"<clinit>" && !self.surroundings.monitors_only() {
@@ -247,7 +251,11 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let Some(member) = pool.member(method) else { return Ok(()) };
         if opcode == Opcode::InvokeVirtual && is_wait(member.name, member.descriptor) {
             let descriptor = member.descriptor.to_vec();
-            let site = self.site(line, Operation::Monitor);
+            let is_untested = self.untested_waits.contains(&node);
+            let site = match is_untested {
+                true => self.site(line, Operation::UntestedWait),
+                false => self.site(line, Operation::Monitor),
+            };
             let local = self.first_local;
             if !wait_probe::insert(&mut self.code, pool, node, &descriptor, site, local)? {
                 self.remarks.push("that waiting is interrupted is not reported".into());

@@ -55,6 +55,8 @@ pub enum Operation {
     Element,
     /// A monitor is entered or left, or waited on.
     Monitor,
+    /// A monitor is waited on as soon as it is entered, whatever the program has done until then.
+    UntestedWait,
     /// A class initializer ends.
     ClassInitialized,
     /// A library method is called.

@@ -2,8 +2,11 @@
 //!
 //! The call stays what it is, so that its exceptions and the stack of a waiting thread are those of the program.
 
+use std::collections::HashSet;
+
 use unsnarl_classfile::Opcode::*;
-use unsnarl_classfile::edit::{CodeEditor, CodeError, NodeId, PoolEditor};
+use unsnarl_classfile::edit::{CodeEditor, CodeError, LabelId, NodeId, PoolEditor};
+use unsnarl_classfile::{Instruction, Opcode};
 
 use crate::call_probe::{catch, invoke};
 use crate::hooks;
@@ -12,6 +15,34 @@ use crate::site::SiteNumber;
 /// Whether a method with this name and descriptor is `Object.wait`.
 pub(crate) fn is_wait(name: &[u8], descriptor: &[u8]) -> bool {
     name == b"wait" && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V")
+}
+
+/// The calls that are made whenever a monitor is entered, or the method, if it is synchronized: no jump leads around them.
+pub(crate) fn untested(
+    code: &CodeEditor,
+    pool: &PoolEditor<'_>,
+    is_synchronized: bool,
+) -> HashSet<NodeId> {
+    let instructions = code.instructions();
+    let targets: HashSet<LabelId> =
+        instructions.flat_map(|(_, instruction)| instruction.targets().copied()).collect();
+    let mut found = HashSet::new();
+    let mut is_certain = is_synchronized;
+    for node in code.nodes() {
+        is_certain &= code.label(node).is_none_or(|label| !targets.contains(&label));
+        let Some(instruction) = code.instruction(node) else { continue };
+        match *instruction {
+            Instruction::Plain(MonitorEnter) => is_certain = true,
+            Instruction::Invoke { opcode: Opcode::InvokeVirtual, method } if is_certain => {
+                let member = pool.member(method);
+                if member.is_some_and(|member| is_wait(member.name, member.descriptor)) {
+                    found.insert(node);
+                }
+            }
+            _ => is_certain &= !instruction.ends_flow() && instruction.targets().next().is_none(),
+        }
+    }
+    found
 }
 
 /// Puts the probes around the call, which `node` is: in front of it the monitor is given up, behind it and when

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use unsnarl_entity::{Interner, PrimaryMap, SecondaryMap, UniqueMap};
+use rustc_hash::FxHashMap;
+use unsnarl_entity::{EntitySet, Interner, PrimaryMap, SecondaryMap, UniqueMap};
 
 use crate::{
     ChannelId, FieldId, LockId, MethodId, NameId, ObjectId, SiteId, StoreId, ThreadId, VariableId,
@@ -38,6 +39,11 @@ pub struct Tables {
     pub daemons: SecondaryMap<ThreadId, bool>,
     /// The places in the code.
     pub sites: Sites,
+    /// The waits that begin whenever their monitor is entered, so that nothing is tested before.
+    pub untested_waits: EntitySet<SiteId>,
+    /// The places from which threads were called when they came to a place for the first time, the innermost first; there
+    /// when the trace has ended, as far as it was recorded.
+    pub stacks: FxHashMap<(ThreadId, SiteId), Box<[SiteId]>>,
 }
 
 impl Tables {

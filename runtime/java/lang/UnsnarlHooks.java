@@ -30,7 +30,7 @@ public final class UnsnarlHooks {
     private static final int MONITOR_ENTER = 11;
     private static final int MONITOR_EXIT = 12;
     private static final int WAIT = 13;
-    private static final int WAKE = 14;
+    static final int WAKE = 14;
     private static final int THREAD_START = 15;
     static final int THREAD_BEGIN = 16;
     private static final int THREAD_END = 17;

@@ -71,6 +71,14 @@ final class UnsnarlNative {
     @Hidden
     static native boolean filters();
 
+    /** Whether it is told how threads come to places. */
+    @Hidden
+    static native boolean stacks();
+
+    /** Tells how the calling thread, which has this number, came to a place. */
+    @Hidden
+    static native void stack(long thread, int site);
+
     /** So many bytes of zeros for {@link UnsnarlOwners}; 0 if what owners do is recorded. */
     @Hidden
     static native long owners(long bytes);

@@ -27,8 +27,14 @@ final class UnsnarlSites {
     private static final int PAGE_BITS = 10;
     private static final int PAGES = 1 << 14;
 
+    /** Of how many threads it is told how they came to a place. */
+    private static final int VISITORS_TOLD = 64;
+
     @Stable
     private static final long[][] CELLS = new long[PAGES][];
+
+    /** How many threads have come to each place. */
+    private static final byte[][] VISITORS = new byte[PAGES][];
 
     private static final UnsnarlOffsets OFFSETS = new UnsnarlOffsets();
 
@@ -69,6 +75,26 @@ final class UnsnarlSites {
             CELLS[number][site & (1 << PAGE_BITS) - 1] = cell;
         }
         return cell;
+    }
+
+    /** Whether few threads came to a place before this one; some may be counted as one. */
+    @Hidden
+    static boolean isOneOfTheFirst(int site) {
+        int number = site >>> PAGE_BITS;
+        if (site == 0 || number >= PAGES) {
+            return false;
+        }
+        byte[] page = VISITORS[number];
+        if (page == null) {
+            page = new byte[1 << PAGE_BITS];
+            VISITORS[number] = page;
+        }
+        int place = site & (1 << PAGE_BITS) - 1;
+        if (page[place] >= VISITORS_TOLD) {
+            return false;
+        }
+        page[place]++;
+        return true;
     }
 
     /** The offset that all instances of the named class have, which is {@code type} or one above it. */

@@ -36,6 +36,8 @@ final class UnsnarlThread {
     private static final int SMALLEST_FILTER = 64;
     private static final int LARGEST_FILTER = 16384;
     private static final long[] NO_FILTER = new long[2];
+    private static final boolean STACKS = UnsnarlNative.stacks();
+    private static final long[] NO_SITES = {};
     /** Where the first element of an array of longs lies: Unsafe tells it by an int or a long, as the release may be. */
     private static final long LONGS = findFirst(new long[] {0x756E736E61726CL});
     private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
@@ -60,6 +62,8 @@ final class UnsnarlThread {
     private long[] told;
     /** The last place that may run other methods; 0 if a method was left since. Only where stacks are wanted. */
     int caller;
+    /** The places from which the thread has reported, a bit each. */
+    private long[] visited = NO_SITES;
     /** How many classes had been initialized when the thread last looked. */
     int initializations;
     private boolean off;
@@ -164,8 +168,37 @@ final class UnsnarlThread {
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */
     @Hidden
     void finish(long place, int bytes, int kind, int site) {
+        if (STACKS && kind <= UnsnarlHooks.WAKE && isNew(site)) {
+            comesTo(site);
+        }
         UNSAFE.putLongRelease(null, place, (long) site << 8 | kind);
         position = place + bytes;
+    }
+
+    @ForceInline
+    @Hidden
+    private boolean isNew(int site) {
+        long[] visited = this.visited;
+        int word = site >>> 6;
+        return word >= visited.length || (visited[word] & 1L << site) == 0;
+    }
+
+    /** The thread reports from a place for the first time, or from one to which many had come before it. */
+    @DontInline
+    @Hidden
+    private void comesTo(int site) {
+        boolean isTold = UnsnarlSites.isOneOfTheFirst(site);
+        int word = site >>> 6;
+        if (word >= visited.length) {
+            if (!isTold) {
+                return;
+            }
+            visited = Arrays.copyOf(visited, Math.max(word + 1, 2 * visited.length));
+        }
+        visited[word] |= 1L << site;
+        if (isTold) {
+            UnsnarlNative.stack(id, site);
+        }
     }
 
     /** Called whenever the thread releases something: other threads may see what it has done. */

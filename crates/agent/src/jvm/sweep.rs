@@ -2,18 +2,15 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jvalue};
 use jvmti_bindings::sys::jvmti::{
-    JVMTI_HEAP_FILTER_CLASS_UNTAGGED, JVMTI_PRIMITIVE_TYPE_LONG, jvmtiEnv, jvmtiHeapCallbacks,
+    JVMTI_HEAP_FILTER_CLASS_UNTAGGED, JVMTI_PRIMITIVE_TYPE_LONG, jvmtiHeapCallbacks,
     jvmtiHeapReferenceInfo, jvmtiHeapReferenceKind, jvmtiPrimitiveType,
 };
 
-use super::{JvmError, check, functions, guarded};
-
-/// The environment of the agent.
-pub(super) static ENVIRONMENT: AtomicPtr<jvmtiEnv> = AtomicPtr::new(ptr::null_mut());
+use super::{ENVIRONMENT, JvmError, check, functions, guarded};
 
 /// What stands above the 48 bits of an id in a field, as `UnsnarlIdentity` has it.
 const MARK: u64 = 0x5EA1;

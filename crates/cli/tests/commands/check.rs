@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Outcome, Project, compile, messages, run, text};
+use crate::support::{Outcome, Project, command, compile, messages, run, text};
 
 /// A counter that two threads increment, one of them without the lock.
 const COUNTER: &str = "package p;
@@ -219,6 +219,9 @@ fn bad_input_is_named_and_the_rest_is_checked() {
     let no_jdk = check(&[text(&classes), "--jdk", text(&empty)]);
     assert_eq!((no_jdk.status, messages(&no_jdk).len()), (2, 1), "{}", no_jdk.messages);
     assert!(no_jdk.messages.contains("not a JDK"), "{}", no_jdk.messages);
+    let nowhere = command("check", &[text(&classes)]).env_clear().env("PATH", &empty).output();
+    let nowhere = String::from_utf8(nowhere.unwrap().stderr).unwrap();
+    assert!(nowhere.contains("name one with --jdk (no JDK found: looked at"), "{nowhere}");
 
     let models = project.write("bad.toml", b"schema = \"unsnarl.models/9\"\n");
     let outcome = check(&[text(&classes), "--models", text(&models)]);

@@ -8,13 +8,13 @@ use crate::clocks::{Clocks, ThreadClock};
 use crate::detector::{Checked, Detector, RacingEvent};
 use crate::lasts::Last;
 use crate::races::{Kind, Races, Surroundings};
-use crate::steps::Steps;
+use crate::steps::{Place, Steps};
 
 #[derive(Default)]
 pub(super) struct EveryPair {
     clocks: Clocks,
     surroundings: Surroundings,
-    steps: Steps,
+    steps: Steps<Place>,
     variables: SecondaryMap<VariableId, Places>,
     racy_variables: u64,
     races: Races,

@@ -13,6 +13,8 @@ pub const SITES_FILE: &str = "sites";
 pub const CLASSES_FILE: &str = "classes";
 /// The table of names that only the running program knows.
 pub const NAMES_FILE: &str = "names";
+/// The table of the ways on which threads came to places for the first time.
+pub const STACKS_FILE: &str = "stacks";
 /// The file that says that accesses stand where they happened, in the order of all numbers.
 pub const EXACT_FILE: &str = "exact";
 /// The names of the [filters](crate::Filter) that have left accesses out, a line each.

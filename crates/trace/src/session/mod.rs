@@ -1,7 +1,7 @@
 //! The folder that an agent writes while a program runs, and its reader.
 //!
 //! `docs/trace-format.md` describes the files. Threads append events to chunks in arena files; what the
-//! numbers in the events mean is in three tables of lines: `sites`, `classes` and `names`.
+//! numbers in the events mean is in three tables of lines: `sites`, `classes` and `names`; `stacks` has what is told of calls.
 //!
 //! The reader reads a session whose program has ended, or was killed, or still runs. *Guarantee*: every event
 //! that was written before is delivered, once, in an order in which synchronization comes by its number and
@@ -28,7 +28,8 @@ pub use classes::{ClassTable, DeclaredField, Found, NamedField, internal_name};
 pub use place::ChunkPlace;
 pub use read::{Session, follow, open};
 pub use records::{
-    ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, Volatility,
+    ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, StackRecord,
+    Volatility,
 };
 pub use shared::ReturnedChunks;
 pub use storage::{Files, is_locked, sessions_of};

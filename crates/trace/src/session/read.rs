@@ -310,7 +310,10 @@ impl Session {
 
     /// Nothing more will be written.
     fn end(&mut self) {
-        self.tables.finish(&mut self.problems);
+        let Self { tables, storage, translator, problems, .. } = self;
+        tables.descriptions(storage, translator.descriptions(), problems);
+        tables.stacks(storage, problems, |stack| translator.add_stack(&stack));
+        tables.finish(problems);
         let mut log = Vec::new();
         match self.storage.table(LOG_FILE, 0, &mut log) {
             Ok(()) => lost(&log, &mut self.problems),

@@ -54,6 +54,8 @@ pub enum SiteOperation {
     Element,
     /// Something with a monitor.
     Monitor,
+    /// A wait that begins whenever its monitor is entered.
+    UntestedWait,
     /// The end of a class initializer.
     ClassInitialized,
     /// A call of a library method.
@@ -129,6 +131,17 @@ pub enum NameRecord {
     Text(u64, Vec<u8>),
 }
 
+/// How a thread came to a place in the code when it was there for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackRecord {
+    /// The number of the thread.
+    pub thread: u64,
+    /// The number of the place.
+    pub site: u32,
+    /// The numbers of the places that it was called from, the innermost first.
+    pub callers: Vec<u32>,
+}
+
 impl Volatility {
     fn text(self) -> &'static [u8] {
         match self {
@@ -197,6 +210,7 @@ impl SiteRecord {
             }
             SiteOperation::Element => fields.push(b"element"),
             SiteOperation::Monitor => fields.push(b"monitor"),
+            SiteOperation::UntestedWait => fields.push(b"untested-wait"),
             SiteOperation::ClassInitialized => fields.push(b"class-initialized"),
             SiteOperation::Call { class, name, descriptor, dispatch } => {
                 fields.extend([&b"call"[..], class, name, descriptor, dispatch.text()]);
@@ -224,6 +238,7 @@ impl SiteRecord {
             },
             (b"element", []) => SiteOperation::Element,
             (b"monitor", []) => SiteOperation::Monitor,
+            (b"untested-wait", []) => SiteOperation::UntestedWait,
             (b"class-initialized", []) => SiteOperation::ClassInitialized,
             (b"call", [class, name, descriptor, dispatch]) => SiteOperation::Call {
                 class: class.clone(),
@@ -321,6 +336,24 @@ impl NameRecord {
     }
 }
 
+impl StackRecord {
+    /// Appends its line.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let mut fields = vec![self.thread.to_string(), self.site.to_string()];
+        fields.extend(self.callers.iter().map(u32::to_string));
+        line::write(out, &fields.iter().map(String::as_bytes).collect::<Vec<_>>());
+    }
+
+    /// The record of a line without its end.
+    #[must_use]
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let fields = line::read(text)?;
+        let ([thread, site], callers) = fields.split_first_chunk::<2>()?;
+        let callers = callers.iter().map(|caller| number_in(caller)).collect::<Option<_>>()?;
+        Some(Self { thread: number_in(thread)?, site: number_in(site)?, callers })
+    }
+}
+
 fn number_in<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
@@ -368,6 +401,7 @@ mod tests {
             call,
             Just(SiteOperation::Element),
             Just(SiteOperation::Monitor),
+            Just(SiteOperation::UntestedWait),
             Just(SiteOperation::ClassInitialized),
             Just(SiteOperation::Task),
             Just(SiteOperation::Method),
@@ -421,8 +455,20 @@ mod tests {
         }
 
         #[test]
+        fn stacks_come_back(
+            (thread, site) in any::<(u64, u32)>(),
+            callers in prop::collection::vec(any::<u32>(), 0..4),
+        ) {
+            let record = StackRecord { thread, site, callers };
+            let mut out = Vec::new();
+            record.write(&mut out);
+            prop_assert_eq!(StackRecord::parse(&out[..out.len() - 1]), Some(record));
+        }
+
+        #[test]
         fn nothing_panics(line in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = (SiteRecord::parse(&line), ClassRecord::parse(&line), NameRecord::parse(&line));
+            let _ = StackRecord::parse(&line);
         }
     }
 }

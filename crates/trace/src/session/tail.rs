@@ -1,8 +1,8 @@
 //! The tables of a session, read as they grow.
 
-use super::format::{CHUNKS_FILE, CLASSES_FILE, NAMES_FILE, SITES_FILE};
+use super::format::{CHUNKS_FILE, CLASSES_FILE, NAMES_FILE, SITES_FILE, STACKS_FILE};
 use super::place::{ChunkPlace, RECORD};
-use super::records::{ClassRecord, NameRecord, SiteRecord};
+use super::records::{ClassRecord, NameRecord, SiteRecord, StackRecord};
 use super::storage::Storage;
 use super::translate::Descriptions;
 use crate::{Problem, Problems};
@@ -69,6 +69,7 @@ pub(super) struct TableReader {
     sites: Tail,
     classes: Tail,
     names: Tail,
+    stacks: Tail,
 }
 
 impl TableReader {
@@ -78,6 +79,7 @@ impl TableReader {
             sites: Tail::new(SITES_FILE),
             classes: Tail::new(CLASSES_FILE),
             names: Tail::new(NAMES_FILE),
+            stacks: Tail::new(STACKS_FILE),
         }
     }
 
@@ -136,9 +138,19 @@ impl TableReader {
         });
     }
 
+    /// How threads came to places, which is asked for when nothing more will be written.
+    pub(super) fn stacks(
+        &mut self,
+        storage: &mut Storage,
+        problems: &mut Problems,
+        add: impl FnMut(StackRecord),
+    ) {
+        self.stacks.lines(storage, StackRecord::parse, problems, add);
+    }
+
     /// To be called when nothing more will be written.
     pub(super) fn finish(&self, problems: &mut Problems) {
-        for table in [&self.sites, &self.classes, &self.names] {
+        for table in [&self.sites, &self.classes, &self.names, &self.stacks] {
             table.finish(problems);
         }
     }

@@ -27,7 +27,7 @@ use super::chunks::RawEvent;
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
 use super::recent::Recent;
-use super::records::{SiteOperation, SiteRecord, Volatility};
+use super::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
 use crate::{
     Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
     NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
@@ -134,6 +134,13 @@ impl Translator {
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
         &mut self.descriptions
+    }
+
+    /// How a thread came to a place.
+    pub(super) fn add_stack(&mut self, stack: &StackRecord) {
+        let place = (self.thread(stack.thread), self.site(stack.site));
+        let callers = stack.callers.iter().map(|&caller| self.site(caller)).collect();
+        self.tables.stacks.insert(place, callers);
     }
 
     /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
@@ -534,6 +541,9 @@ impl Translator {
         });
         let line = site.and_then(|site| site.line).map(u32::from);
         let id = *entry.insert(known.push(Site { method, line }));
+        if site.is_some_and(|site| site.operation == SiteOperation::UntestedWait) {
+            tables.untested_waits.insert(id);
+        }
         // A static method or a constructor runs only when its class and those above it are initialized.
         if let Some(site) = site.filter(|site| site.is_static || site.method == b"<init>") {
             let above = descriptions.classes.superclasses(&site.class);

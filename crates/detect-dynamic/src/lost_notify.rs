@@ -1,0 +1,148 @@
+//! A thread that waits for a notification that has come already, when nobody waited.
+//!
+//! No seed has it as a rule; the static detector of the same rule says what may happen, this one what did. A wait is in vain
+//! if it tests nothing: it begins whenever its monitor is entered ([`Tables::untested_waits`]), and the last notification
+//! of the run came from another thread before it and reached nobody.
+//!
+//! Guarantees: no notification for the object comes behind the one that is told, and nobody waited when it came.
+//! A wait that a caller may have tested for, which holds the monitor already, is not told.
+//!
+//! Misses: waits that test something, if they test the wrong thing or without the lock (the test is a race then); objects
+//! that are notified once more later; conditions of `java.util.concurrent`, which have to be awaited in a loop as well. Tells
+//! although it is right: a wait with a time limit that is only meant to pass the time.
+
+use std::hash::BuildHasherDefault;
+
+use indexmap::IndexMap;
+use rustc_hash::{FxHashSet, FxHasher};
+use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
+
+use crate::describe::{self, lock, place};
+use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::races::{Kind, Seen, Surroundings};
+
+const DETECTOR: &str = "dynamic/lost-notify";
+
+/// The line in the table.
+pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
+    name: "lost-notify",
+    rule: Rule::LostNotify,
+    summary: "threads that wait for a notification that came before",
+    is_default: true,
+    needs: Needs {
+        events: &[EventKind::Lock, EventKind::Contention, EventKind::Method],
+        tolerates: &Filter::ALL,
+        exact: false,
+    },
+    make: |_| Box::new(LostNotify::default()),
+};
+
+static TIMED: Heuristic = Heuristic {
+    name: "timed-wait",
+    effect: Effect::lowers(2),
+    sentence: "the wait ended after some time, so that the notification was late and not lost",
+};
+
+const HINT: &str = "set a flag under the lock when notifying, and wait in a loop that tests it";
+
+#[derive(Default)]
+struct LostNotify {
+    surroundings: Surroundings,
+    notified: IndexMap<LockId, Notified, BuildHasherDefault<FxHasher>>,
+}
+
+/// An object that was notified or waited for.
+#[derive(Default)]
+struct Notified {
+    waiting: FxHashSet<ThreadId>,
+    /// The last notification, if nobody waited when it came.
+    unheard: Option<Seen>,
+    /// The first wait behind it that tests nothing, and whether it has ended.
+    in_vain: Option<(Seen, bool)>,
+}
+
+impl Detector for LostNotify {
+    #[inline]
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        match event.operation {
+            Operation::Notify(lock) => {
+                let seen = self.surroundings.seen(event, Kind::Write);
+                let notified = self.notified.entry(lock).or_default();
+                notified.unheard = Some(seen).filter(|_| notified.waiting.is_empty());
+                notified.in_vain = None;
+            }
+            Operation::Wait(lock) => {
+                let seen = self.surroundings.seen(event, Kind::Read);
+                let notified = self.notified.entry(lock).or_default();
+                notified.waiting.insert(event.thread);
+                let is_late = notified.unheard.is_some_and(|it| it.thread != event.thread);
+                let is_blind = tables.untested_waits.contains(event.site)
+                    && self.surroundings.locksets.count(seen.locks, lock) == 1;
+                if is_late && is_blind && notified.in_vain.is_none() {
+                    notified.in_vain = Some((seen, false));
+                }
+            }
+            Operation::Wake(lock) => {
+                let notified = self.notified.entry(lock).or_default();
+                notified.waiting.remove(&event.thread);
+                match &mut notified.in_vain {
+                    Some((seen, has_ended)) if seen.thread == event.thread => *has_ended = true,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        self.surroundings.on(event);
+    }
+
+    fn takes_elements(&self) -> bool {
+        true
+    }
+
+    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
+        Vec::new()
+    }
+
+    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
+        let findings = self.notified.iter().filter_map(|(&lock, notified)| {
+            let (wait, has_ended) = notified.in_vain?;
+            Some(self.finding(lock, wait, notified.unheard?, has_ended, tables))
+        });
+        Checked { findings: findings.collect(), ..Checked::default() }
+    }
+}
+
+impl LostNotify {
+    fn finding(
+        &self,
+        on: LockId,
+        wait: Seen,
+        notification: Seen,
+        has_ended: bool,
+        tables: &Tables,
+    ) -> Finding {
+        let accesses = [(AccessKind::Wait, wait), (AccessKind::Notify, notification)];
+        let accesses = accesses.map(|(kind, Seen { thread, site, calls, locks, .. })| {
+            self.surroundings.describe(kind, thread, (site, calls), locks, tables)
+        });
+        let [waits_at, notifies_at] =
+            accesses.each_ref().map(|access| access.site().map_or_else(String::new, place));
+        let on = lock(on, tables);
+        let message = format!(
+            "{} waits with {on} at {waits_at} without testing anything, and the last notification, by {} at \
+             {notifies_at}, had come before",
+            describe::thread(wait.thread, tables),
+            describe::thread(notification.thread, tables),
+        );
+        let subject = Subject::locks(on, []);
+        let (rule, evidence) = (Rule::LostNotify, Evidence::Observed);
+        let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, accesses.into());
+        if has_ended {
+            finding.reasons.push(TIMED.holds());
+            finding.severity = Severity::Note;
+        }
+        finding.hint = Some(HINT.to_owned());
+        finding
+    }
+}
