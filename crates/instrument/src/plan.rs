@@ -68,7 +68,7 @@ pub struct Filters {
     /// Final fields of objects, and what a constructor does to `this` before anybody else can know it.
     pub escape: bool,
     /// What the first owner of an object does to it until another thread comes, and behind that what is redundant
-    /// in an epoch. Only the runtime knows owners.
+    /// in an epoch, which only locks end. Only the runtime knows owners.
     pub owner: bool,
 }
 

@@ -45,8 +45,8 @@ pub enum Filter {
     Epoch,
     /// Accesses to objects that no other thread can know yet, and reads of what is never written again.
     Escape,
-    /// Accesses to objects by their first owner, until another thread comes; and behind that what
-    /// [`Epoch`](Self::Epoch) leaves out.
+    /// Accesses to objects and classes by their first owner, until another thread comes; and behind that those that
+    /// repeat one by the same thread which has given back no lock between them.
     Owner,
 }
 

@@ -7,7 +7,8 @@ import jdk.internal.vm.annotation.Hidden;
 /**
  * Who owns an object, as long as nobody else has accessed it (C. von Praun, Detecting Synchronization Defects, section
  * 7.1): the thread that has made it or, if that was not seen, the first that accesses it. What the owner does to it tells
- * nothing and is not recorded; once another thread has come, all is.
+ * nothing and is not recorded; once another thread has come, all is that a thread does first since it gave back a lock. A
+ * class with its static fields is an object.
  *
  * <p>A table outside of the heap has four bytes for every id. What changes the owner is recorded first and takes a number
  * behind that, so that whoever reads the events sees the owners that there were here. Objects whose ids are too great for
