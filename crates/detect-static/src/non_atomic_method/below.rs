@@ -1,7 +1,9 @@
 //! What is below contexts: what they have themselves and by their calls. Contexts that call each other in a circle have the
 //! same below them, which is kept once.
 
+use rustc_hash::FxHashSet;
 use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, components, entity_id};
+use unsnarl_program::body::StatementId;
 use unsnarl_symbolic::{ContextId, DeedKind, Execution};
 
 entity_id! {
@@ -17,6 +19,8 @@ pub(super) struct Calls {
     /// The circles, callees first, with the circles that they call.
     circles: PrimaryMap<CircleId, (Vec<ContextId>, Vec<CircleId>)>,
     circle_of: SecondaryMap<ContextId, Option<CircleId>>,
+    /// What each context calls, and the first call that does.
+    callees: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>>,
 }
 
 impl Calls {
@@ -24,14 +28,17 @@ impl Calls {
         let contexts = callees_first(execution);
         let mut positions: SecondaryMap<ContextId, usize> = SecondaryMap::new();
         contexts.iter().zip(0..).for_each(|(&context, at)| positions[context] = at);
-        let callees = |&context: &ContextId| {
-            let called = callees(execution, context).map(|callee| positions[callee]);
-            let mut called: Vec<usize> = called.collect();
-            called.sort_unstable();
-            called.dedup();
-            called
+        let mut callees: SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> =
+            SecondaryMap::new();
+        for &context in &contexts {
+            let mut known: FxHashSet<ContextId> = FxHashSet::default();
+            callees[context] =
+                calls(execution, context).filter(|&(callee, _)| known.insert(callee)).collect();
+        }
+        let successors = |&context: &ContextId| {
+            callees[context].iter().map(|&(callee, _)| positions[callee]).collect()
         };
-        let successors: Vec<Vec<usize>> = contexts.iter().map(callees).collect();
+        let successors: Vec<Vec<usize>> = contexts.iter().map(successors).collect();
         let mut circles: PrimaryMap<CircleId, (Vec<ContextId>, Vec<CircleId>)> = PrimaryMap::new();
         let mut circle_of: SecondaryMap<ContextId, Option<CircleId>> = SecondaryMap::new();
         for component in components(contexts.len(), |node| &successors[node]) {
@@ -42,12 +49,17 @@ impl Calls {
             let id = circles.push((members, called.iter().collect()));
             component.iter().for_each(|&node| circle_of[contexts[node]] = Some(id));
         }
-        Self { contexts, circles, circle_of }
+        Self { contexts, circles, circle_of, callees }
     }
 
     /// The circle of a context that threads come to.
     pub(super) fn circle(&self, context: ContextId) -> CircleId {
         self.circle_of[context].expect("a thread comes to it")
+    }
+
+    /// What a context calls, and the first call that does.
+    pub(super) fn callees(&self, context: ContextId) -> &[(ContextId, StatementId)] {
+        &self.callees[context]
     }
 
     /// What is below each circle, from the contexts in it and what is below the circles that they call.
@@ -63,9 +75,12 @@ impl Calls {
     }
 }
 
-fn callees(execution: &Execution<'_>, context: ContextId) -> impl Iterator<Item = ContextId> {
+fn calls(
+    execution: &Execution<'_>,
+    context: ContextId,
+) -> impl Iterator<Item = (ContextId, StatementId)> {
     execution.deeds(context).iter().filter_map(|deed| match deed.kind {
-        DeedKind::Call(callee) => Some(callee),
+        DeedKind::Call(callee) => Some((callee, deed.statement)),
         DeedKind::Access(_) => None,
     })
 }
@@ -75,11 +90,11 @@ fn callees_first(execution: &Execution<'_>) -> Vec<ContextId> {
     let mut seen: EntitySet<ContextId> = EntitySet::new();
     for &(_, root) in execution.roots() {
         let mut path =
-            if seen.insert(root) { vec![(root, callees(execution, root))] } else { Vec::new() };
+            if seen.insert(root) { vec![(root, calls(execution, root))] } else { Vec::new() };
         while let Some((context, rest)) = path.last_mut() {
             match rest.next() {
-                Some(callee) if seen.insert(callee) => {
-                    path.push((callee, callees(execution, callee)));
+                Some((callee, _)) if seen.insert(callee) => {
+                    path.push((callee, calls(execution, callee)));
                 }
                 Some(_) => {}
                 None => {

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use unsnarl_entity::{EntitySet, SecondaryMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::EntitySet;
 use unsnarl_findings::{Access, Effect, Heuristic, MethodReference, Reason, Variable};
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::OriginKind;
 use unsnarl_program::{FieldId, MethodId, Origin};
-use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, EventId};
+use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Deed, DeedKind, EventId, SeenId};
 
 use super::chain::{Broken, Incident, Search};
 use super::views::VariableData;
@@ -252,48 +253,68 @@ impl<'t, 'm> Told<'t, 'm> {
     }
 }
 
-/// The calls that lead through a step of the method to its access.
+/// The calls that lead through a step of the method to its access, as few as possible.
 fn stack(search: &Search<'_, '_>, incident: &Incident, step: usize) -> Option<Stack> {
     let Search { describe, views, .. } = search;
     let execution = describe.execution;
     let context = incident.context;
     let (access, step) = (incident.accesses[step], incident.at[step]);
+    let seen = views.accesses[access].seen;
     let thread = describe.event(incident.first).thread;
-    let method = |at| describe.method_of(execution.instance(at));
-    let mut ways: SecondaryMap<ContextId, Option<(ContextId, StatementId)>> = SecondaryMap::new();
-    let mut reached: EntitySet<ContextId> = EntitySet::from_iter([context]);
-    let mut open = VecDeque::from([context]);
-    while let Some(at) = open.pop_front() {
-        for deed in execution.deeds(at) {
-            let mut scopes = execution.scopes(deed.scopes).iter();
-            if at == context && deed.statement != step && scopes.all(|scope| scope.site != step) {
-                continue;
-            }
-            match deed.kind {
-                DeedKind::Access(seen) if seen == views.accesses[access].seen => {
-                    let mut stack = vec![(method(at), deed.statement)];
-                    let mut next = ways[at];
-                    while let Some((at, statement)) = next {
-                        if at == context {
-                            stack.extend(execution.stack_of(thread, at, statement));
-                            return Some(stack);
-                        }
-                        stack.push((method(at), statement));
-                        next = ways[at];
-                    }
-                    return Some(execution.stack_of(thread, at, deed.statement));
-                }
-                DeedKind::Call(callee)
-                    if views.is_below(callee, access) && reached.insert(callee) =>
-                {
-                    ways[callee] = Some((at, deed.statement));
-                    open.push_back(callee);
-                }
-                _ => {}
-            }
+    let is_in_step = |deed: &&Deed| {
+        let mut scopes = execution.scopes(deed.scopes).iter();
+        deed.statement == step || scopes.any(|scope| scope.site == step)
+    };
+    let in_step = || execution.deeds(context).iter().filter(is_in_step);
+    if let Some(deed) = in_step().find(|deed| deed.kind == DeedKind::Access(seen)) {
+        return Some(execution.stack_of(thread, context, deed.statement));
+    }
+    let makers: FxHashSet<ContextId> = views.makers(access).iter().copied().collect();
+    let mut ways: FxHashMap<ContextId, (ContextId, StatementId)> = FxHashMap::default();
+    let first_calls = in_step().filter_map(|deed| match deed.kind {
+        DeedKind::Call(callee) => Some((context, callee, deed.statement)),
+        DeedKind::Access(_) => None,
+    });
+    let mut open: VecDeque<(ContextId, ContextId, StatementId)> = first_calls.collect();
+    while let Some((caller, callee, statement)) = open.pop_front() {
+        if callee == context || !views.is_below(callee, access) || ways.contains_key(&callee) {
+            continue;
         }
+        ways.insert(callee, (caller, statement));
+        if makers.contains(&callee) {
+            return Some(way_to(search, seen, incident, &ways, callee));
+        }
+        let calls = views.calls.callees(callee).iter();
+        open.extend(calls.map(|&(next, statement)| (callee, next, statement)));
     }
     None
+}
+
+/// The calls by which the method of an incident comes to a context that makes an access.
+fn way_to(
+    search: &Search<'_, '_>,
+    seen: SeenId,
+    incident: &Incident,
+    ways: &FxHashMap<ContextId, (ContextId, StatementId)>,
+    maker: ContextId,
+) -> Stack {
+    let describe = search.describe;
+    let execution = describe.execution;
+    let method = |at| describe.method_of(execution.instance(at));
+    let mut deeds = execution.deeds(maker).iter();
+    let made = deeds.find(|deed| deed.kind == DeedKind::Access(seen));
+    let mut stack: Stack = made.map(|deed| (method(maker), deed.statement)).into_iter().collect();
+    let mut at = maker;
+    while let Some(&(caller, statement)) = ways.get(&at) {
+        at = caller;
+        if at == incident.context {
+            let thread = describe.event(incident.first).thread;
+            stack.extend(execution.stack_of(thread, at, statement));
+            break;
+        }
+        stack.push((method(at), statement));
+    }
+    stack
 }
 
 /// The methods with which threads of the program begin: also the body of a lambda.

@@ -46,6 +46,8 @@ pub(super) struct Views {
     /// The accesses below contexts, in lock scopes or not.
     accesses_below: SecondaryMap<CircleId, EntitySet<AccessId>>,
     access_of: SecondaryMap<SeenId, Option<AccessId>>,
+    /// The contexts that make each access themselves.
+    makers: SecondaryMap<AccessId, Vec<ContextId>>,
     /// The lock scopes of contexts.
     own: FxHashMap<ContextId, Vec<(StatementId, WholeId)>>,
     wholes: PrimaryMap<WholeId, ViewsId>,
@@ -187,6 +189,9 @@ impl Views {
         for &context in &self.calls.contexts {
             for deed in execution.deeds(context) {
                 let DeedKind::Access(seen) = deed.kind else { continue };
+                if let Some(access) = self.access_of[seen] {
+                    self.makers[access].push(context);
+                }
                 if !done.insert(seen) {
                     continue;
                 }
@@ -202,6 +207,7 @@ impl Views {
                 let is_update = event.kind == AccessKind::Write;
                 let access = self.accesses.push(Access { seen, variable, is_update });
                 self.access_of[seen] = Some(access);
+                self.makers[access].push(context);
             }
         }
     }
@@ -209,6 +215,11 @@ impl Views {
     /// Whether a context, or one that it calls, makes an access.
     pub(super) fn is_below(&self, context: ContextId, access: AccessId) -> bool {
         self.accesses_below[self.calls.circle(context)].contains(access)
+    }
+
+    /// The contexts that make an access themselves.
+    pub(super) fn makers(&self, access: AccessId) -> &[ContextId] {
+        &self.makers[access]
     }
 
     fn find_lock_views(&mut self, execution: &Execution<'_>) {
