@@ -69,7 +69,7 @@ fn a_thread_that_nobody_notifies_is_told() {
         let findings = look(&program, "indefinite-wait");
         assert_eq!(findings.len(), 1, "{}: {findings:#?}", jdk.name());
         assert_eq!(findings[0].accesses[0].thread.as_deref(), Some("waiting"));
-        let is_late = findings[0].message.contains("the notification by main at Hangs.main");
+        let is_late = findings[0].message.contains("the notification by main at Hangs.java:");
         assert_eq!(is_late, hang == "late", "{}: {}", jdk.name(), findings[0].message);
     }
 }
