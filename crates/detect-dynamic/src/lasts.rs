@@ -50,12 +50,17 @@ impl Last {
 /// Puts an access among those of other slots, in their order. A slot that passes to another thread passes to one that comes
 /// after all that the first did, so that the last access says everything about the slot.
 pub(crate) fn put(lasts: &mut Vec<Last>, last: Last) {
-    if last.epoch == Epoch::NEVER {
+    put_by(lasts, last, |last| last);
+}
+
+/// The same of accesses with more than that.
+pub(crate) fn put_by<T>(lasts: &mut Vec<T>, new: T, last: impl Fn(&T) -> &Last) {
+    if last(&new).epoch == Epoch::NEVER {
         return;
     }
-    let slot = |last: &Last| last.epoch.slot().index();
-    match lasts.binary_search_by_key(&slot(&last), slot) {
-        Ok(place) => lasts[place] = last,
-        Err(place) => lasts.insert(place, last),
+    let slot = |it: &T| last(it).epoch.slot().index();
+    match lasts.binary_search_by_key(&slot(&new), slot) {
+        Ok(place) => lasts[place] = new,
+        Err(place) => lasts.insert(place, new),
     }
 }

@@ -24,10 +24,11 @@ use unsnarl_trace::{Event, Filter, Operation, Tables, VariableId};
 use crate::describe::RaceSubject;
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::escape::Escape;
-use crate::lasts::{Last, put};
+use crate::lasts::{Last, put_by};
 use crate::periods::Periods;
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
+use crate::steps::{Moment, Steps};
 
 /// The line in the table.
 pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
@@ -64,6 +65,7 @@ struct Multilockset {
     escape: Escape,
     periods: Periods,
     surroundings: Surroundings,
+    steps: Steps<()>,
     protections: Protections,
     variables: SecondaryMap<VariableId, Option<Box<Known>>>,
     races: Races,
@@ -77,8 +79,8 @@ struct Known {
     /// The locks of all writes, if there was one.
     write_set: Option<ProtectionId>,
     /// The last reads and writes of every slot that has accessed it; none once it is told and nothing more is to be.
-    reads: Vec<Last>,
-    writes: Vec<Last>,
+    reads: Vec<(Last, Moment)>,
+    writes: Vec<(Last, Moment)>,
     has_concurrent_writes: bool,
     has_concurrent_read_and_write: bool,
     is_told: bool,
@@ -92,6 +94,7 @@ impl Detector for Multilockset {
                 self.variables[variable] = None;
             }
             self.periods.on(event);
+            self.steps.on(event, &self.surroundings.locksets);
             return self.surroundings.on(event);
         };
         if !is_kept {
@@ -102,11 +105,12 @@ impl Detector for Multilockset {
             return self.races.add_event(seen.site, variable);
         }
         known.add_locks(&seen, &mut self.protections, &self.surroundings);
-        known.add_period(&seen, &mut self.periods);
+        known.add_period(&seen, self.steps.now(), &mut self.periods);
         if known.may_race(&mut self.protections) {
             self.races.add_event(seen.site, variable);
             if let Some(other) = self.witness(variable, &seen) {
-                self.races.add_pair(RaceSubject::of(variable, tables), other, seen);
+                let subject = RaceSubject::of(variable, tables);
+                self.races.add_pair_since(subject, other, seen, &self.steps, tables);
             }
             if !self.all {
                 let told = Known { is_told: true, ..Known::default() };
@@ -141,19 +145,20 @@ impl Known {
         }
     }
 
-    fn add_period(&mut self, seen: &Seen, periods: &mut Periods) {
+    fn add_period(&mut self, seen: &Seen, at: Moment, periods: &mut Periods) {
         let clock = periods.of(seen.thread);
-        let is_concurrent = |lasts: &[Last]| lasts.iter().any(|last| !last.is_known(clock));
-        let last = Last::new(clock.now(), seen);
+        let is_concurrent =
+            |lasts: &[(Last, Moment)]| lasts.iter().any(|(last, _)| !last.is_known(clock));
+        let last = (Last::new(clock.now(), seen), at);
         match seen.kind {
             Kind::Read => {
                 self.has_concurrent_read_and_write |= is_concurrent(&self.writes);
-                put(&mut self.reads, last);
+                put_by(&mut self.reads, last, |(last, _)| last);
             }
             Kind::Write => {
                 self.has_concurrent_writes |= is_concurrent(&self.writes);
                 self.has_concurrent_read_and_write |= is_concurrent(&self.reads);
-                put(&mut self.writes, last);
+                put_by(&mut self.writes, last, |(last, _)| last);
             }
         }
     }
@@ -175,14 +180,14 @@ impl Known {
 
 impl Multilockset {
     /// The access of another thread that shows best what is wrong: one that conflicts, is concurrent and shares no lock.
-    fn witness(&mut self, variable: VariableId, seen: &Seen) -> Option<Seen> {
+    fn witness(&mut self, variable: VariableId, seen: &Seen) -> Option<(Seen, Moment)> {
         let known = self.variables[variable].as_ref()?;
         let clock = self.periods.of(seen.thread).clone();
         let reads = known.reads.iter().map(|&last| (last, Kind::Read));
         let others = reads.chain(known.writes.iter().map(|&last| (last, Kind::Write)));
         let own = self.protections.of(seen, &self.surroundings.locksets);
         let mut best = None;
-        for (last, kind) in others {
+        for ((last, at), kind) in others {
             let Some(other) = self.periods.seen(last, kind).filter(|it| it.thread != seen.thread)
             else {
                 continue;
@@ -192,7 +197,7 @@ impl Multilockset {
             let is_apart = self.protections.are_apart(own, protection);
             let worth = (conflicts, !last.is_known(&clock), is_apart);
             if best.is_none_or(|(best, _)| worth >= best) {
-                best = Some((worth, other));
+                best = Some((worth, (other, at)));
             }
         }
         best.map(|(_, other)| other)

@@ -124,12 +124,8 @@ impl Races {
         self.events.push(RacingEvent { site, variable: variable.into() });
     }
 
-    /// Tells an event with an earlier one. Whether that is new.
-    pub(crate) fn add_pair(&mut self, subject: RaceSubject, earlier: Seen, later: Seen) -> bool {
-        self.add_pair_in_time(subject, earlier, later, Vec::new)
-    }
-
-    /// The same, with a time line, which is made if the pair is new and not one of very many.
+    /// Tells an event with an earlier one, and with a time line, which is made if the pair is new and not one of very many.
+    /// Whether it is new.
     pub(crate) fn add_pair_in_time(
         &mut self,
         subject: RaceSubject,

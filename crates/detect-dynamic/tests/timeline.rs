@@ -93,7 +93,7 @@ proptest! {
     #[test]
     fn time_lines_are_true(trace in well_formed_trace()) {
         let events = started_first(trace.into_iter().map(|(event, _)| event));
-        let names = ["happens-before", "sync-preserving", "eraser", "two-lockset", "object-race"];
+        let names = ["happens-before", "sync-preserving", "eraser", "two-lockset", "multilockset", "object-race"];
         for (name, all) in names.into_iter().flat_map(|name| [(name, false), (name, true)]) {
             let (_, checked) = run(name, Options { all }, &events, &tables());
             for finding in &checked.findings {

@@ -7,10 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Subject};
 use unsnarl_program::ClassId;
 use unsnarl_program::heap::OriginKind;
-use unsnarl_symbolic::{Action, LockEventId, Order};
+use unsnarl_symbolic::{Action, ContextId, LockEventId, LockMoment, Order};
 
 use crate::code;
 use crate::describe::{Describe, simple_name};
@@ -79,26 +80,43 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
             _ => None,
         })
         .collect();
+    let mut by_context: FxHashMap<ContextId, Vec<LockEventId>> = FxHashMap::default();
+    let mut moments: BTreeMap<LockMoment, LockEventId> = BTreeMap::new();
+    for &(id, _) in &uses {
+        let event = describe.lock_event(id);
+        by_context.entry(event.context).or_default().push(id);
+        moments.entry(event.moment()).or_insert(id);
+    }
     let is_early = |early: LockEventId, late: LockEventId| {
         let [one, other] = [early, late].map(|id| describe.lock_event(id).thread);
         one != other && execution.lock_order(None, early, late) == Some(Order::Start)
     };
-    let is_passed = |early: LockEventId, late: LockEventId| {
-        let [early, late] = [early, late].map(|id| describe.lock_event(id));
+    let first_moments: BTreeSet<LockMoment> = moments
+        .iter()
+        .filter(|&(_, &late)| !moments.values().any(|&early| is_early(early, late)))
+        .map(|(&moment, _)| moment)
+        .collect();
+    let is_passed = |late: LockEventId| {
+        let late = describe.lock_event(late);
         let body = code::body(describe.program, &execution.heap, late.instance);
-        early.context == late.context
-            && body.is_some_and(|it| code::is_always_before(it, early.statement, late.statement))
+        let mut early =
+            by_context[&late.context].iter().map(|&id| describe.lock_event(id).statement);
+        body.is_some_and(|it| early.any(|early| code::is_always_before(it, early, late.statement)))
     };
     let is_inside = |id: LockEventId| {
         let mut methods = execution.lock_stack(id).into_iter().map(|(method, _)| method);
         methods.any(|method| cycle.contains(&describe.program.methods()[method].class))
     };
-    let is_first = |late: LockEventId| {
-        let mut others = uses.iter().map(|&(early, _)| early);
-        !is_inside(late) && !others.any(|early| is_early(early, late) || is_passed(early, late))
-    };
-    let first: Vec<(LockEventId, ClassId)> =
-        uses.iter().copied().filter(|&(id, _)| is_first(id)).collect();
+    let first = uses.iter().copied().filter(|&(id, _)| {
+        first_moments.contains(&describe.lock_event(id).moment())
+            && !is_passed(id)
+            && !is_inside(id)
+    });
+    // Of the uses of a class at one moment any will do.
+    let mut known: BTreeSet<(LockMoment, ClassId)> = BTreeSet::new();
+    let first: Vec<(LockEventId, ClassId)> = first
+        .filter(|&(id, class)| known.insert((describe.lock_event(id).moment(), class)))
+        .collect();
     let (one, other) = first.iter().find_map(|&(one, class)| {
         let mut others = first.iter().filter(|(_, other)| *other != class);
         let other = others.find(|(other, _)| execution.lock_order(None, one, *other).is_none());

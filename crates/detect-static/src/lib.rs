@@ -20,6 +20,7 @@ mod lock_name;
 mod lock_order_cycle;
 mod lock_text;
 mod lock_use;
+mod lock_ways;
 mod lost_notify;
 mod non_atomic_method;
 mod reasons;

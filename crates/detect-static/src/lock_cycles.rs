@@ -9,10 +9,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_program::heap::ObjectId;
-use unsnarl_symbolic::{Execution, LockEventId};
+use unsnarl_symbolic::{Execution, LockEventId, LockMoment};
 
 use crate::Input;
 use crate::lock_graph::{Place, Waiting, has_gate, waiting};
+use crate::lock_ways::Ways;
 
 /// How many pairs of acquisitions are compared.
 const MOST_COMPARISONS: usize = 1_000_000;
@@ -48,7 +49,7 @@ pub(crate) fn cycles(input: &Input<'_, '_>) -> Cycles {
     let mut search = Search::new(input.describe.execution, &nodes);
     (0..nodes.len()).for_each(|node| search.alone(node));
     (0..nodes.len()).for_each(|node| search.pairs(node));
-    (0..nodes.len()).for_each(|node| search.longer(node));
+    search.all_longer();
     let cycles = search.found.least();
     Cycles { cycles, is_cut_short: search.is_cut_short }
 }
@@ -99,8 +100,8 @@ struct Search<'s, 'm> {
     nodes: &'s [Waiting],
     /// Who holds a lock.
     holders: FxHashMap<ObjectId, Vec<usize>>,
-    /// Whether two acquisitions can be at once, whichever locks they are about.
-    overlaps: FxHashMap<(LockEventId, LockEventId), bool>,
+    /// Whether two moments can be at once, whichever locks the acquisitions then are about.
+    overlaps: FxHashMap<(LockMoment, LockMoment), bool>,
     comparisons: usize,
     is_cut_short: bool,
     found: Found,
@@ -132,15 +133,20 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// Two threads at different places.
     fn pairs(&mut self, one: usize) {
-        let nodes = self.nodes;
-        let acquired = nodes[one].acquired.iter();
-        let holders = acquired.filter_map(|lock| self.holders.get(lock)).flatten().copied();
-        let mut others: Vec<usize> = holders.filter(|&other| other > one).collect();
-        others.sort_unstable();
-        others.dedup();
-        for other in others {
-            self.pair(one, other);
+        for other in self.holders_of(&self.nodes[one].acquired) {
+            if other > one {
+                self.pair(one, other);
+            }
         }
+    }
+
+    /// Who holds one of some locks; sorted.
+    fn holders_of(&self, locks: &[ObjectId]) -> Vec<usize> {
+        let holders = locks.iter().filter_map(|lock| self.holders.get(lock));
+        let mut holders: Vec<usize> = holders.flatten().copied().collect();
+        holders.sort_unstable();
+        holders.dedup();
+        holders
     }
 
     fn pair(&mut self, one: usize, other: usize) {
@@ -169,19 +175,50 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
+    /// Cycles of three and more threads.
+    fn all_longer(&mut self) {
+        let is_told = |node: &Waiting| self.found.places.contains(&node.place);
+        if self.nodes.iter().all(is_told) {
+            return;
+        }
+        let after: Vec<Vec<usize>> = (0..self.nodes.len()).map(|node| self.after(node)).collect();
+        let ways = Ways::new(&after);
+        (0..self.nodes.len()).for_each(|node| self.longer(node, &ways));
+    }
+
+    /// The acquisitions that may come after one in a cycle.
+    fn after(&mut self, one: usize) -> Vec<usize> {
+        let nodes = self.nodes;
+        let mut others = self.holders_of(&nodes[one].acquired);
+        others.retain(|&other| {
+            other != one
+                && self.may_compare()
+                && nodes[one].has_to_wait_for(&nodes[other])
+                && self.can_overlap(one, other)
+                && !self.common(one, other).is_empty()
+        });
+        others
+    }
+
     /// A cycle of three and more threads through an acquisition that no cycle was told of yet.
-    fn longer(&mut self, start: usize) {
+    fn longer(&mut self, start: usize, ways: &Ways) {
+        if self.found.places.contains(&self.nodes[start].place) {
+            return;
+        }
+        let distances = ways.distances(start);
+        let Some(shortest) = distances[start] else { return };
         let before = self.comparisons;
-        for longest in 3..=LONGEST {
-            if self.found.places.contains(&self.nodes[start].place) || !self.may_compare() {
+        for longest in shortest.max(3)..=LONGEST {
+            if !self.may_compare() {
                 return;
             }
-            let mut path =
-                Path { nodes: vec![start], locks: Vec::new(), longest, is_deeper: false };
+            let (nodes, locks, distances) = (vec![start], Vec::new(), &distances[..]);
+            let mut path = Path { nodes, locks, distances, longest, is_deeper: false };
             let most = before + MOST_FOR_ONE;
             if let Some(held) = self.close(&mut path, most) {
                 let steps = path.steps(self, held);
                 self.found.add(self.places(&path.nodes), steps);
+                return;
             }
             if self.comparisons > most {
                 self.is_cut_short = true;
@@ -194,7 +231,7 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// Makes a path longer until its last step waits for a lock that its first one holds, which is returned.
-    fn close(&mut self, path: &mut Path, most: usize) -> Option<ObjectId> {
+    fn close(&mut self, path: &mut Path<'_>, most: usize) -> Option<ObjectId> {
         let (&start, &last) = (path.nodes.first()?, path.nodes.last()?);
         if path.nodes.len() == path.longest {
             path.is_deeper = true;
@@ -214,7 +251,7 @@ impl<'s, 'm> Search<'s, 'm> {
                     return None;
                 }
                 let next = self.holders[&lock][number];
-                if !self.can_follow(path, next, lock) {
+                if !path.is_near(next) || !self.can_follow(path, next, lock) {
                     continue;
                 }
                 path.nodes.push(next);
@@ -230,7 +267,7 @@ impl<'s, 'm> Search<'s, 'm> {
         None
     }
 
-    fn can_follow(&mut self, path: &Path, next: usize, lock: ObjectId) -> bool {
+    fn can_follow(&mut self, path: &Path<'_>, next: usize, lock: ObjectId) -> bool {
         let Some(&last) = path.nodes.last() else { return false };
         self.comparisons += 1;
         if path.nodes.contains(&next) || !self.nodes[last].has_to_wait_for(&self.nodes[next]) {
@@ -260,9 +297,10 @@ impl<'s, 'm> Search<'s, 'm> {
         self.comparisons += 1;
         let execution = self.execution;
         let [one, other] = [one, other].map(|node| self.nodes[node].event);
-        *self.overlaps.entry((one, other)).or_insert_with(|| {
-            !has_gate(execution, one, other) && execution.lock_order(None, one, other).is_none()
-        })
+        let moments = (execution.lock_events[one].moment(), execution.lock_events[other].moment());
+        let overlaps = self.overlaps.entry(moments);
+        *overlaps.or_insert_with(|| execution.lock_order(None, one, other).is_none())
+            && !has_gate(execution, one, other)
     }
 
     fn may_compare(&mut self) -> bool {
@@ -285,16 +323,26 @@ impl<'s, 'm> Search<'s, 'm> {
 }
 
 /// Threads of which each waits for a lock that the next one holds.
-struct Path {
+struct Path<'d> {
     nodes: Vec<usize>,
     /// The locks between them.
     locks: Vec<ObjectId>,
+    /// How far it is from each acquisition to the first of the path.
+    distances: &'d [Option<usize>],
     longest: usize,
-    /// There are paths of this length.
+    /// There are longer ones.
     is_deeper: bool,
 }
 
-impl Path {
+impl Path<'_> {
+    /// Whether the path can lead on to an acquisition and is not too long then when it comes back.
+    fn is_near(&mut self, next: usize) -> bool {
+        let Some(distance) = self.distances[next] else { return false };
+        let is_near = self.nodes.len() + distance <= self.longest;
+        self.is_deeper |= !is_near;
+        is_near
+    }
+
     /// The steps of a closed path; the first holds the lock that the last one waits for.
     fn steps(&self, search: &Search<'_, '_>, first: ObjectId) -> Vec<Step> {
         let held = [first].into_iter().chain(self.locks.iter().copied());

@@ -25,10 +25,13 @@
 //! the other thread disturb one each, variables of different classes, methods of which one step is
 //! called in a loop, waits in methods that are entered with the lock.
 
+mod below;
 mod chain;
 mod depends;
+mod disturbed;
 mod judge;
 mod meetings;
+mod sets;
 mod tell;
 mod views;
 
@@ -37,7 +40,7 @@ use unsnarl_findings::{Evidence, Finding, Rule, Severity, Subject};
 use crate::{Input, Output};
 use chain::Search;
 pub(crate) use depends::Code;
-use tell::Told;
+use tell::{Told, entry_methods};
 use views::Views;
 
 /// The name in findings.
@@ -47,8 +50,9 @@ pub(crate) const NAME: &str = "static/method-consistency";
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let views = Views::new(input.describe, input.options);
     let search = Search::new(input.describe, &views);
+    let entries = entry_methods(input.describe);
     for broken in search.broken() {
-        let told = Told::new(&search, &broken);
+        let told = Told::new(&search, &entries, &broken);
         let mut finding = Finding::new(
             Rule::NonAtomicMethod,
             Subject::method(told.method()).and_variable(told.variable()),

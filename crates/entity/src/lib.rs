@@ -4,16 +4,18 @@
 //! `u32` ids with a type each, so that a block can never be used where a value is meant. The type of
 //! a container says who owns what: a [`PrimaryMap`] creates the entities, a [`SecondaryMap`]
 //! annotates entities that somebody else created, an [`EntitySet`] selects some of them, an
-//! [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one id.
+//! [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one id. [`components`] are the cycles of a graph.
 //!
 //! This crate knows nothing of Java.
 
+mod components;
 mod interner;
 mod primary;
 mod secondary;
 mod set;
 mod unique;
 
+pub use components::components;
 pub use interner::Interner;
 pub use primary::PrimaryMap;
 pub use secondary::SecondaryMap;

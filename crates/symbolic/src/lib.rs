@@ -38,7 +38,7 @@ pub use event::{
 };
 
 pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
-pub use locking::{Action, LockEvent, LockEventId};
+pub use locking::{Action, LockEvent, LockEventId, LockMoment};
 pub use oug::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
 pub use releases::HeldLock;
 

@@ -51,6 +51,21 @@ pub struct LockEvent {
     time: TimeId,
 }
 
+/// When a lock event is. Whatever orders a third event with one of two of the same moment orders it with the other, unless
+/// that depends on an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockMoment {
+    thread: OriginId,
+    time: TimeId,
+}
+
+impl LockEvent {
+    /// When it is.
+    pub fn moment(&self) -> LockMoment {
+        LockMoment { thread: self.thread, time: self.time }
+    }
+}
+
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {

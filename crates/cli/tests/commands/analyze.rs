@@ -118,7 +118,9 @@ fn what_detectors_tell_about_the_fixtures_is_on_the_lines() {
             }
         }
     }
-    let all: BTreeSet<String> = DETECTORS.iter().map(|entry| entry.name.to_owned()).collect();
+    // Which waits test nothing is known of code, and not of traces that have only numbers: fixtures/lost-notify has programs.
+    let names = DETECTORS.iter().map(|entry| entry.name.to_owned());
+    let all: BTreeSet<String> = names.filter(|name| name != "lost-notify").collect();
     assert_eq!(found_by, all, "every detector has a fixture");
 }
 

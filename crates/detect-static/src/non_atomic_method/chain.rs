@@ -15,9 +15,10 @@ use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{AccessKind, ContextId, DeedKind, EventId};
 
 use super::depends::Code;
+use super::disturbed::Disturbances;
 use super::judge::Judge;
-use super::meetings::Meetings;
-use super::views::{PartId, Step, VariableId, ViewId, Views};
+use super::sets::ViewsId;
+use super::views::{AccessId, PartId, Step, VariableId, Views};
 use crate::code;
 use crate::describe::Describe;
 
@@ -40,6 +41,8 @@ pub(super) struct Incident {
     pub(super) context: ContextId,
     /// The statements of the method that are the steps.
     pub(super) at: [StatementId; 2],
+    /// The accesses whose events are the first and the second.
+    pub(super) accesses: [AccessId; 2],
 }
 
 /// A method that is not one step for the variables of one class.
@@ -53,15 +56,15 @@ pub(super) struct Broken {
 pub(super) struct Search<'s, 'm> {
     pub(super) describe: &'s Describe<'s, 'm>,
     pub(super) views: &'s Views,
-    pub(super) meetings: Meetings<'s, 'm>,
+    pub(super) disturbances: Disturbances<'s, 'm>,
     /// How many contexts were not judged to the end.
     cut: Cell<usize>,
 }
 
 impl<'s, 'm> Search<'s, 'm> {
     pub(super) fn new(describe: &'s Describe<'s, 'm>, views: &'s Views) -> Self {
-        let meetings = Meetings::new(describe, views);
-        Self { describe, views, meetings, cut: Cell::new(0) }
+        let disturbances = Disturbances::new(describe, views);
+        Self { describe, views, disturbances, cut: Cell::new(0) }
     }
 
     /// How many methods were not judged to the end.
@@ -71,11 +74,11 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// The methods of the input that are not one step, each without those that only call such methods.
     pub(super) fn broken(&self) -> Vec<Broken> {
-        type Appearance = (MethodId, Vec<(StatementId, Vec<ViewId>)>);
+        type Appearance = (MethodId, Vec<(StatementId, ViewsId)>);
         let mut known: FxHashMap<Appearance, Vec<VariableId>> = FxHashMap::default();
         let mut broken: BTreeMap<(MethodId, Option<PartId>), Broken> = BTreeMap::new();
         let mut explained: SecondaryMap<ContextId, EntitySet<VariableId>> = SecondaryMap::new();
-        for &context in &self.views.contexts {
+        for &context in &self.views.calls.contexts {
             let mut below: EntitySet<VariableId> = EntitySet::new();
             for deed in self.describe.execution.deeds(context) {
                 if let DeedKind::Call(callee) = deed.kind {
@@ -88,7 +91,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 false => Vec::new(),
             };
             if steps.len() > 1 {
-                let appearance = |step: &Step| (step.statement, step.views.iter().collect());
+                let appearance = |step: &Step| (step.statement, step.views);
                 let appearance = (method, steps.iter().map(appearance).collect());
                 let variables = known.entry(appearance).or_insert_with(|| {
                     let found = self.context(context, &steps, &below);

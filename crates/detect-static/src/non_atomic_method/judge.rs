@@ -15,24 +15,13 @@ use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Event, EventId, Executio
 
 use super::chain::{Incident, Search};
 use super::depends::Code;
-use super::meetings::{Meeting, Touched, is_nested};
+use super::disturbed::{Disturbed, Touch};
+use super::meetings::{Meeting, is_nested};
 use super::views::{AccessId, PartId, Step, VariableId, ViewId};
 use crate::code;
 
 /// How many comparisons are made for one context. In a large program most of them compare what is taken together anyway.
 const MOST_COMPARISONS: usize = 1_000;
-/// How many lock scopes of a step are compared that do the same with the variables of a class.
-const MOST_ALIKE: usize = 2;
-
-/// What a lock scope of a step has to do with one of another thread, at a variable.
-struct Touch<'t> {
-    step: usize,
-    view: ViewId,
-    is_nested: bool,
-    variable: VariableId,
-    met: &'t [Meeting],
-}
-
 /// The steps of one context while they are judged.
 pub(super) struct Judge<'j, 's, 'm> {
     search: &'j Search<'s, 'm>,
@@ -71,22 +60,15 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
 
     /// Judges the variables of all classes.
     pub(super) fn all(&mut self) {
-        let mut by_part: BTreeMap<PartId, Vec<(usize, ViewId)>> = BTreeMap::new();
-        let views = self.search.views;
-        let mut alike: FxHashMap<_, usize> = FxHashMap::default();
+        let mut by_part: BTreeMap<PartId, Vec<usize>> = BTreeMap::new();
         for (number, step) in self.steps.iter().enumerate() {
-            for view in step.views.iter() {
-                let count = alike.entry((number, views.alike[view])).or_default();
-                *count += 1;
-                if *count <= MOST_ALIKE {
-                    let part = views.lock_views[view].part;
-                    by_part.entry(part).or_default().push((number, view));
-                }
+            for &(part, _) in self.search.disturbances.parts(step.views).iter() {
+                by_part.entry(part).or_default().push(number);
             }
         }
-        for (part, views) in by_part {
-            if views.first().map(|first| first.0) != views.last().map(|last| last.0) {
-                self.part(part, &views);
+        for (part, steps) in by_part {
+            if steps.len() > 1 {
+                self.part(part, &steps);
             }
         }
     }
@@ -103,31 +85,28 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
 
     /// Looks for two steps that one lock scope of another thread conflicts with, if the three do not form a
     /// chain.
-    fn part(&mut self, part: PartId, views: &[(usize, ViewId)]) {
-        let meetings = views.iter().map(|&(_, view)| self.search.meetings.of(view));
-        let meetings: Vec<Rc<[Touched]>> = meetings.collect();
-        let mut disturbed: BTreeMap<ViewId, Vec<Touch<'_>>> = BTreeMap::new();
-        for (&(step, view), touched) in views.iter().zip(&meetings) {
-            for Touched { between, is_nested, variables } in touched.iter() {
-                let touches = variables.iter().map(|(variable, met)| {
-                    let (is_nested, variable) = (*is_nested, *variable);
-                    Touch { step, view, is_nested, variable, met }
-                });
-                disturbed.entry(*between).or_default().extend(touches);
-            }
-        }
-        for touches in disturbed.values() {
-            let steps: Vec<&[Touch<'_>]> =
-                touches.chunk_by(|one, other| one.step == other.step).collect();
-            for of_first in &steps {
-                for of_second in &steps {
-                    let (first, second) = (of_first[0].step, of_second[0].step);
+    fn part(&mut self, part: PartId, steps: &[usize]) {
+        let disturbances = &self.search.disturbances;
+        let of_steps: Vec<(usize, Rc<Disturbed>)> = steps
+            .iter()
+            .map(|&step| (step, disturbances.of(self.steps[step].views, part)))
+            .collect();
+        let mut disturbed: Vec<(ViewId, usize, &[Touch])> = of_steps
+            .iter()
+            .flat_map(|(step, all)| {
+                all.iter().map(|(between, touches)| (*between, *step, &touches[..]))
+            })
+            .collect();
+        disturbed.sort_by_key(|&(between, step, _)| (between, step));
+        for steps in disturbed.chunk_by(|one, other| one.0 == other.0) {
+            for &(_, first, of_first) in steps {
+                for &(_, second, of_second) in steps {
                     if first == second {
                         continue;
                     }
                     let Some(pair) = self.pair(first, second) else { continue };
-                    for one in *of_first {
-                        for two in *of_second {
+                    for one in of_first {
+                        for two in of_second {
                             if self.left == 0 {
                                 return;
                             }
@@ -141,12 +120,12 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
     }
 
     /// Whether nothing could convince more than what is known of two variables.
-    fn is_settled(&self, part: PartId, touches: [&Touch<'_>; 2]) -> bool {
+    fn is_settled(&self, part: PartId, touches: [&Touch; 2]) -> bool {
         let variables = touches.map(|touch| touch.variable);
         self.found.get(&(part, variables)).is_some_and(|known| self.is_plain(known))
     }
 
-    fn between(&mut self, part: PartId, pair: &Pair, touches: [&Touch<'_>; 2]) {
+    fn between(&mut self, part: PartId, pair: &Pair, touches: [&Touch; 2]) {
         let is_explained = touches.iter().all(|touch| self.explained.contains(touch.variable));
         if is_explained || self.is_settled(part, touches) {
             return;
@@ -189,18 +168,12 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
         effects.any(|effect| matches!(effect, Effect::Wait { .. }))
     }
 
-    fn judge(
-        &mut self,
-        part: PartId,
-        pair: &Pair,
-        [one, two]: [&Touch<'_>; 2],
-        is_self_needed: bool,
-    ) {
+    fn judge(&mut self, part: PartId, pair: &Pair, [one, two]: [&Touch; 2], is_self_needed: bool) {
         let steps = pair.steps;
         let variables = [one.variable, two.variable];
         let key = (part, variables);
-        for first in one.met {
-            for second in two.met {
+        for first in one.met.iter() {
+            for second in two.met.iter() {
                 if !self.is_interleaving(pair, [first, second], is_self_needed)
                     || !self.is_about_one(steps, variables, [first.object, second.object])
                 {
@@ -219,6 +192,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
                     variables,
                     context: self.context,
                     at: steps.map(|step| self.steps[step].statement),
+                    accesses: [first.access, second.access],
                 };
                 if pair.is_wait && self.looks_after_waiting(&incident) {
                     return;
@@ -315,7 +289,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
         self.steps.iter().enumerate().any(|(at, step)| {
             at != first
                 && at != second
-                && step.views.iter().any(is_about)
+                && views.members(step.views).iter().any(|&view| is_about(view))
                 && self.code.precedes(self.steps[first].statement, step.statement)
                 && self.code.precedes(step.statement, end)
                 && self.code.is_tested(&step.parts, end)

@@ -34,7 +34,7 @@ pub(super) struct Touched {
     /// One of the two has all entries of the other.
     pub(super) is_nested: bool,
     /// The variables at which they meet, with where.
-    pub(super) variables: Vec<(VariableId, Vec<Meeting>)>,
+    pub(super) variables: Vec<(VariableId, Rc<[Meeting]>)>,
 }
 
 /// What was asked for before.
@@ -73,14 +73,14 @@ impl<'s, 'm> Meetings<'s, 'm> {
             return Rc::clone(known);
         }
         let view = &self.views.lock_views[own];
-        let mut touched: BTreeMap<ViewId, Vec<(VariableId, Vec<Meeting>)>> = BTreeMap::new();
+        let mut touched: BTreeMap<ViewId, Vec<_>> = BTreeMap::new();
         for &(variable, is_update) in &view.entries {
             let accesses = self.accesses(own, variable);
             let others = self.updating.get(&variable).into_iter().flatten();
             for &(other, _) in others.filter(|(_, is_other_update)| is_update || *is_other_update) {
                 let met = self.find(&accesses, &self.accesses(other, variable));
                 if !met.is_empty() {
-                    touched.entry(other).or_default().push((variable, met));
+                    touched.entry(other).or_default().push((variable, Rc::from(met)));
                 }
             }
         }

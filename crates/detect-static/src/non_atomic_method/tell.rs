@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use unsnarl_entity::{EntitySet, SecondaryMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::EntitySet;
 use unsnarl_findings::{Access, Effect, Heuristic, MethodReference, Reason, Variable};
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::OriginKind;
 use unsnarl_program::{FieldId, MethodId, Origin};
-use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, EventId};
+use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Deed, DeedKind, EventId, SeenId};
 
-use super::chain::{Broken, Search};
+use super::chain::{Broken, Incident, Search};
 use super::views::VariableData;
 use crate::describe::{Describe, simple_name};
 use crate::reasons;
@@ -61,13 +62,23 @@ pub(super) struct Told<'t, 'm> {
     search: &'t Search<'t, 'm>,
     broken: &'t Broken,
     is_entry: bool,
+    /// The calls that lead to each step of the method and through it to the access.
+    stacks: [Option<Stack>; 2],
 }
 
+/// Calls, the innermost first.
+type Stack = Vec<(MethodId, StatementId)>;
+
 impl<'t, 'm> Told<'t, 'm> {
-    pub(super) fn new(search: &'t Search<'t, 'm>, broken: &'t Broken) -> Self {
-        let describe = search.describe;
-        let is_entry = entry_methods(describe).contains(broken.method);
-        Self { describe, search, broken, is_entry }
+    /// `entries` are the methods with which threads begin.
+    pub(super) fn new(
+        search: &'t Search<'t, 'm>,
+        entries: &EntitySet<MethodId>,
+        broken: &'t Broken,
+    ) -> Self {
+        let is_entry = entries.contains(broken.method);
+        let stacks = [0, 1].map(|step| stack(search, &broken.best, step));
+        Self { describe: search.describe, search, broken, is_entry, stacks }
     }
 
     /// Whether a thread of the program begins with the method.
@@ -109,11 +120,11 @@ impl<'t, 'm> Told<'t, 'm> {
         let best = &self.broken.best;
         let mut accesses: Vec<Access> = [best.first, best.second]
             .into_iter()
-            .zip(best.at)
-            .map(|(event, at)| {
+            .zip(&self.stacks)
+            .map(|(event, stack)| {
                 let mut access = self.describe.access(event);
-                if let Some(stack) = self.stack(event, at) {
-                    access.stack = self.describe.frames_of(&stack);
+                if let Some(stack) = stack {
+                    access.stack = self.describe.frames_of(stack);
                 }
                 access
             })
@@ -139,12 +150,11 @@ impl<'t, 'm> Told<'t, 'm> {
         let [x, y] = [self.name(0), self.name(1)];
         let method = self.method();
         let name = format!("{}.{}", simple_name(&method.class), method.name);
-        let [here, there] =
-            [(best.first, best.at[0]), (best.second, best.at[1])].map(|(event, at)| {
-                let stack = self.stack(event, at).unwrap_or_default();
-                let mut frames = stack.into_iter().filter(|frame| frame.0 == self.broken.method);
-                describe.place_of(self.broken.method, frames.next().map_or(at, |frame| frame.1))
-            });
+        let [here, there] = [0, 1].map(|step| {
+            let mut frames = self.stacks[step].iter().flatten();
+            let frame = frames.find(|frame| frame.0 == self.broken.method);
+            describe.place_of(self.broken.method, frame.map_or(best.at[step], |frame| frame.1))
+        });
         let verb = |event: EventId| match self.kind(event) {
             AccessKind::Read => "reads",
             AccessKind::Write => "writes",
@@ -241,52 +251,74 @@ impl<'t, 'm> Told<'t, 'm> {
             None => self.describe.place(event),
         }
     }
+}
 
-    /// The calls that lead through a step of the method to an access.
-    fn stack(&self, event: EventId, step: StatementId) -> Option<Vec<(MethodId, StatementId)>> {
-        let execution = self.describe.execution;
-        let (thread, context) = (self.describe.event(event).thread, self.broken.best.context);
-        let mut ways: SecondaryMap<ContextId, Option<(ContextId, StatementId)>> =
-            SecondaryMap::new();
-        let mut reached: EntitySet<ContextId> = EntitySet::from_iter([context]);
-        let mut open = VecDeque::from([context]);
-        while let Some(at) = open.pop_front() {
-            for deed in execution.deeds(at) {
-                let mut scopes = execution.scopes(deed.scopes).iter();
-                let is_in_step = at != context
-                    || deed.statement == step
-                    || scopes.any(|scope| scope.site == step);
-                match deed.kind {
-                    DeedKind::Access(seen)
-                        if is_in_step && execution.events_of(seen).contains(&event) =>
-                    {
-                        let method = |at| self.describe.method_of(execution.instance(at));
-                        let mut stack = vec![(method(at), deed.statement)];
-                        let mut next = ways[at];
-                        while let Some((at, statement)) = next {
-                            if at == context {
-                                stack.extend(execution.stack_of(thread, at, statement));
-                                return Some(stack);
-                            }
-                            stack.push((method(at), statement));
-                            next = ways[at];
-                        }
-                        return Some(execution.stack_of(thread, at, deed.statement));
-                    }
-                    DeedKind::Call(callee) if is_in_step && reached.insert(callee) => {
-                        ways[callee] = Some((at, deed.statement));
-                        open.push_back(callee);
-                    }
-                    _ => {}
-                }
-            }
-        }
-        None
+/// The calls that lead through a step of the method to its access, as few as possible.
+fn stack(search: &Search<'_, '_>, incident: &Incident, step: usize) -> Option<Stack> {
+    let Search { describe, views, .. } = search;
+    let execution = describe.execution;
+    let context = incident.context;
+    let (access, step) = (incident.accesses[step], incident.at[step]);
+    let seen = views.accesses[access].seen;
+    let thread = describe.event(incident.first).thread;
+    let is_in_step = |deed: &&Deed| {
+        let mut scopes = execution.scopes(deed.scopes).iter();
+        deed.statement == step || scopes.any(|scope| scope.site == step)
+    };
+    let in_step = || execution.deeds(context).iter().filter(is_in_step);
+    if let Some(deed) = in_step().find(|deed| deed.kind == DeedKind::Access(seen)) {
+        return Some(execution.stack_of(thread, context, deed.statement));
     }
+    let makers: FxHashSet<ContextId> = views.makers(access).iter().copied().collect();
+    let mut ways: FxHashMap<ContextId, (ContextId, StatementId)> = FxHashMap::default();
+    let first_calls = in_step().filter_map(|deed| match deed.kind {
+        DeedKind::Call(callee) => Some((context, callee, deed.statement)),
+        DeedKind::Access(_) => None,
+    });
+    let mut open: VecDeque<(ContextId, ContextId, StatementId)> = first_calls.collect();
+    while let Some((caller, callee, statement)) = open.pop_front() {
+        if callee == context || !views.is_below(callee, access) || ways.contains_key(&callee) {
+            continue;
+        }
+        ways.insert(callee, (caller, statement));
+        if makers.contains(&callee) {
+            return Some(way_to(search, seen, incident, &ways, callee));
+        }
+        let calls = views.calls.callees(callee).iter();
+        open.extend(calls.map(|&(next, statement)| (callee, next, statement)));
+    }
+    None
+}
+
+/// The calls by which the method of an incident comes to a context that makes an access.
+fn way_to(
+    search: &Search<'_, '_>,
+    seen: SeenId,
+    incident: &Incident,
+    ways: &FxHashMap<ContextId, (ContextId, StatementId)>,
+    maker: ContextId,
+) -> Stack {
+    let describe = search.describe;
+    let execution = describe.execution;
+    let method = |at| describe.method_of(execution.instance(at));
+    let mut deeds = execution.deeds(maker).iter();
+    let made = deeds.find(|deed| deed.kind == DeedKind::Access(seen));
+    let mut stack: Stack = made.map(|deed| (method(maker), deed.statement)).into_iter().collect();
+    let mut at = maker;
+    while let Some(&(caller, statement)) = ways.get(&at) {
+        at = caller;
+        if at == incident.context {
+            let thread = describe.event(incident.first).thread;
+            stack.extend(execution.stack_of(thread, at, statement));
+            break;
+        }
+        stack.push((method(at), statement));
+    }
+    stack
 }
 
 /// The methods with which threads of the program begin: also the body of a lambda.
-fn entry_methods(describe: &Describe<'_, '_>) -> EntitySet<MethodId> {
+pub(super) fn entry_methods(describe: &Describe<'_, '_>) -> EntitySet<MethodId> {
     let execution = describe.execution;
     let mut methods = EntitySet::new();
     for &(thread, root) in execution.roots() {

@@ -2,11 +2,12 @@
 //! which lock scopes are below each context. As variables of different classes are judged apart, a lock scope has a view
 //! for each class; lock scopes that do the same with a class share it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, UniqueMap, entity_id};
 use unsnarl_findings::Variable;
 use unsnarl_program::body::StatementId;
@@ -14,6 +15,8 @@ use unsnarl_program::heap::{ObjectId, OriginKind};
 use unsnarl_program::{ClassId, FieldId};
 use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, Execution, SeenId};
 
+use super::below::{Calls, CircleId};
+use super::sets::{ViewSets, ViewsId};
 use crate::Options;
 use crate::describe::{Describe, simple_name};
 
@@ -39,12 +42,17 @@ pub(super) struct Views {
     pub(super) accesses: PrimaryMap<AccessId, Access>,
     pub(super) lock_views: PrimaryMap<ViewId, LockView>,
     pub(super) alike: SecondaryMap<ViewId, Option<AlikeId>>,
-    /// The contexts that threads come to, callees first.
-    pub(super) contexts: Vec<ContextId>,
+    pub(super) calls: Calls,
+    /// The accesses below contexts, in lock scopes or not.
+    accesses_below: SecondaryMap<CircleId, EntitySet<AccessId>>,
     access_of: SecondaryMap<SeenId, Option<AccessId>>,
-    own: FxHashMap<(ContextId, StatementId), WholeId>,
-    wholes: PrimaryMap<WholeId, Box<[ViewId]>>,
-    below: SecondaryMap<ContextId, EntitySet<ViewId>>,
+    /// The contexts that make each access themselves.
+    makers: SecondaryMap<AccessId, Vec<ContextId>>,
+    /// The lock scopes of contexts.
+    own: FxHashMap<ContextId, Vec<(StatementId, WholeId)>>,
+    wholes: PrimaryMap<WholeId, ViewsId>,
+    below: SecondaryMap<CircleId, Option<ViewsId>>,
+    sets: RefCell<ViewSets>,
 }
 
 /// A variable.
@@ -98,7 +106,7 @@ pub(super) struct LockView {
 /// A statement of a method with lock scopes below it: a lock that it takes, or a call.
 pub(super) struct Step {
     pub(super) statement: StatementId,
-    pub(super) views: EntitySet<ViewId>,
+    pub(super) views: ViewsId,
     /// The lock scopes of the same method around it, with what the locks may be.
     pub(super) within: Vec<(StatementId, Arc<[ObjectId]>)>,
     /// The statements with accesses and calls in it.
@@ -108,46 +116,69 @@ pub(super) struct Step {
 impl Views {
     pub(super) fn new(describe: &Describe<'_, '_>, options: &Options) -> Self {
         let execution = describe.execution;
-        let mut views = Self { contexts: callees_first(execution), ..Self::default() };
+        let mut views = Self { calls: Calls::new(execution), ..Self::default() };
         views.find_accesses(describe, options);
-        let accesses = views.accesses_below(execution);
-        views.find_lock_views(execution, &accesses);
-        views.find_below(execution);
+        views.accesses_below = views.calls.closure(|contexts, called| {
+            let deeds = contexts.iter().flat_map(|&context| execution.deeds(context));
+            let own = deeds.filter_map(|deed| match deed.kind {
+                DeedKind::Access(seen) => views.access_of[seen],
+                DeedKind::Call(_) => None,
+            });
+            let mut all: EntitySet<AccessId> = own.collect();
+            for below in called {
+                all.union_with(below);
+            }
+            all
+        });
+        views.find_lock_views(execution);
+        let sets = views.sets.get_mut();
+        views.below = views.calls.closure(|contexts, called| {
+            let own = contexts.iter().filter_map(|context| views.own.get(context)).flatten();
+            let own = own.map(|&(_, whole)| views.wholes[whole]);
+            Some(sets.union(own.chain(called.filter_map(|below| *below))))
+        });
         views
+    }
+
+    /// The members of a set of lock views, sorted.
+    pub(super) fn members(&self, set: ViewsId) -> Rc<[ViewId]> {
+        self.sets.borrow().views(set)
     }
 
     /// The statements of a context with lock scopes below them.
     pub(super) fn steps(&self, execution: &Execution<'_>, context: ContextId) -> Vec<Step> {
-        let mut steps: BTreeMap<(StatementId, bool), Step> = BTreeMap::new();
+        let mut sets = self.sets.borrow_mut();
+        let mut steps: BTreeMap<(StatementId, bool), (Step, Vec<ViewsId>)> = BTreeMap::new();
         for deed in execution.deeds(context) {
             let scopes = execution.scopes(deed.scopes);
-            let around =
-                || scopes.iter().map(|scope| (scope.site, Arc::clone(&scope.lock))).collect();
+            let around = |depth: usize| {
+                let around = scopes[..depth].iter();
+                around.map(|scope| (scope.site, Arc::clone(&scope.lock))).collect()
+            };
             for (depth, scope) in scopes.iter().enumerate() {
-                let views = self.own_views(context, scope.site);
-                if views.is_empty() {
-                    continue;
-                }
-                let step = steps.entry((scope.site, false)).or_insert_with(|| {
-                    let within: Vec<_> = around();
-                    let within = within[..depth].to_vec();
-                    let views = views.iter().copied().collect();
-                    Step { statement: scope.site, views, within, parts: Vec::new() }
+                let Some(views) = self.own_views(context, scope.site) else { continue };
+                let (step, _) = steps.entry((scope.site, false)).or_insert_with(|| {
+                    let (statement, within) = (scope.site, around(depth));
+                    (Step { statement, views, within, parts: Vec::new() }, vec![views])
                 });
                 step.parts.push(deed.statement);
             }
             if let DeedKind::Call(callee) = deed.kind
-                && !self.below[callee].is_empty()
+                && let Some(views) = self.below[self.calls.circle(callee)]
             {
-                let step = steps.entry((deed.statement, true)).or_insert_with(|| {
+                let (_, below) = steps.entry((deed.statement, true)).or_insert_with(|| {
+                    let (statement, within) = (deed.statement, around(scopes.len()));
                     let parts = vec![deed.statement];
-                    let (statement, within) = (deed.statement, around());
-                    Step { statement, views: EntitySet::new(), within, parts }
+                    (Step { statement, views, within, parts }, Vec::new())
                 });
-                step.views.union_with(&self.below[callee]);
+                below.push(views);
             }
         }
-        steps.into_values().collect()
+        let steps =
+            steps.into_values().map(|(step, below)| Step { views: sets.union(below), ..step });
+        let mut steps: Vec<Step> = steps.collect();
+        steps.retain(|step| !sets.views(step.views).is_empty());
+        steps
     }
 
     fn find_accesses(&mut self, describe: &Describe<'_, '_>, options: &Options) {
@@ -155,9 +186,12 @@ impl Views {
         let mut variables: UniqueMap<VariableId, Key> = UniqueMap::new();
         let mut parts: UniqueMap<PartId, Part> = UniqueMap::new();
         let mut done: EntitySet<SeenId> = EntitySet::new();
-        for &context in &self.contexts {
+        for &context in &self.calls.contexts {
             for deed in execution.deeds(context) {
                 let DeedKind::Access(seen) = deed.kind else { continue };
+                if let Some(access) = self.access_of[seen] {
+                    self.makers[access].push(context);
+                }
                 if !done.insert(seen) {
                     continue;
                 }
@@ -173,28 +207,24 @@ impl Views {
                 let is_update = event.kind == AccessKind::Write;
                 let access = self.accesses.push(Access { seen, variable, is_update });
                 self.access_of[seen] = Some(access);
+                self.makers[access].push(context);
             }
         }
     }
 
-    /// All accesses of contexts and of what they call.
-    fn accesses_below(
-        &self,
-        execution: &Execution<'_>,
-    ) -> SecondaryMap<ContextId, EntitySet<AccessId>> {
-        closure(&self.contexts, execution, |_, deed| match deed.kind {
-            DeedKind::Access(seen) => self.access_of[seen].into_iter().collect(),
-            DeedKind::Call(_) => SmallVec::new(),
-        })
+    /// Whether a context, or one that it calls, makes an access.
+    pub(super) fn is_below(&self, context: ContextId, access: AccessId) -> bool {
+        self.accesses_below[self.calls.circle(context)].contains(access)
     }
 
-    fn find_lock_views(
-        &mut self,
-        execution: &Execution<'_>,
-        below: &SecondaryMap<ContextId, EntitySet<AccessId>>,
-    ) {
+    /// The contexts that make an access themselves.
+    pub(super) fn makers(&self, access: AccessId) -> &[ContextId] {
+        &self.makers[access]
+    }
+
+    fn find_lock_views(&mut self, execution: &Execution<'_>) {
         let mut known: UniqueMap<WholeId, Box<[AccessId]>> = UniqueMap::new();
-        for &context in &self.contexts {
+        for &context in &self.calls.contexts {
             let mut found: BTreeMap<StatementId, EntitySet<AccessId>> = BTreeMap::new();
             for deed in execution.deeds(context) {
                 for scope in execution.scopes(deed.scopes) {
@@ -202,14 +232,16 @@ impl Views {
                     match deed.kind {
                         DeedKind::Access(seen) => view.extend(self.access_of[seen]),
                         DeedKind::Call(callee) => {
-                            view.union_with(&below[callee]);
+                            view.union_with(&self.accesses_below[self.calls.circle(callee)]);
                         }
                     }
                 }
             }
-            for (site, accesses) in found {
-                self.own.insert((context, site), known.intern(accesses.iter().collect()));
-            }
+            let wholes = found.into_iter().map(|(site, accesses)| {
+                let whole = known.intern(accesses.iter().collect());
+                (site, whole)
+            });
+            self.own.insert(context, wholes.collect());
         }
         // What is updated in no lock scope cannot change between two of them.
         let all = known.iter().flat_map(|(_, accesses)| accesses.iter());
@@ -232,7 +264,7 @@ impl Views {
                 let (accesses, entries) = (accesses.into(), entries.into_iter().collect());
                 lock_views.intern(LockView { part, accesses, entries })
             });
-            self.wholes.push(views.collect());
+            self.wholes.push(self.sets.get_mut().of(views));
         }
         self.lock_views = lock_views.iter().map(|(_, view)| view.clone()).collect();
         let mut entries: UniqueMap<AlikeId, &[(VariableId, bool)]> = UniqueMap::new();
@@ -242,68 +274,10 @@ impl Views {
     }
 
     /// The views of a lock scope of a context.
-    fn own_views(&self, context: ContextId, site: StatementId) -> &[ViewId] {
-        self.own.get(&(context, site)).map_or(&[], |&whole| &self.wholes[whole])
+    fn own_views(&self, context: ContextId, site: StatementId) -> Option<ViewsId> {
+        let mut own = self.own.get(&context)?.iter();
+        own.find(|(at, _)| *at == site).map(|&(_, whole)| self.wholes[whole])
     }
-
-    fn find_below(&mut self, execution: &Execution<'_>) {
-        self.below = closure(&self.contexts, execution, |context, deed| {
-            let scopes = execution.scopes(deed.scopes).iter();
-            scopes.flat_map(|scope| self.own_views(context, scope.site)).copied().collect()
-        });
-    }
-}
-
-/// What contexts have themselves and by their calls.
-fn closure<K: unsnarl_entity::EntityId>(
-    contexts: &[ContextId],
-    execution: &Execution<'_>,
-    own: impl Fn(ContextId, &unsnarl_symbolic::Deed) -> SmallVec<[K; 1]>,
-) -> SecondaryMap<ContextId, EntitySet<K>> {
-    let mut all: SecondaryMap<ContextId, EntitySet<K>> = SecondaryMap::new();
-    let mut is_new = true;
-    while std::mem::take(&mut is_new) {
-        for &context in contexts {
-            let mut set = std::mem::take(&mut all[context]);
-            for deed in execution.deeds(context) {
-                for item in own(context, deed) {
-                    is_new |= set.insert(item);
-                }
-                if let DeedKind::Call(callee) = deed.kind {
-                    is_new |= set.union_with(&all[callee]);
-                }
-            }
-            all[context] = set;
-        }
-    }
-    all
-}
-
-/// The contexts that threads come to, callees before their callers but for recursion.
-fn callees_first(execution: &Execution<'_>) -> Vec<ContextId> {
-    let callees = |context: ContextId| {
-        let deeds = execution.deeds(context).iter();
-        deeds.filter_map(|deed| match deed.kind {
-            DeedKind::Call(callee) => Some(callee),
-            DeedKind::Access(_) => None,
-        })
-    };
-    let mut order = Vec::new();
-    let mut seen: EntitySet<ContextId> = EntitySet::new();
-    for &(_, root) in execution.roots() {
-        let mut path = if seen.insert(root) { vec![(root, callees(root))] } else { Vec::new() };
-        while let Some((context, rest)) = path.last_mut() {
-            match rest.next() {
-                Some(callee) if seen.insert(callee) => path.push((callee, callees(callee))),
-                Some(_) => {}
-                None => {
-                    order.push(*context);
-                    path.pop();
-                }
-            }
-        }
-    }
-    order
 }
 
 /// Whether an access can be part of a view: not while its object is made, and not of a volatile variable.

@@ -18,7 +18,6 @@
 
 mod build;
 mod calls;
-mod components;
 mod effects;
 mod entries;
 mod finish_heap;
@@ -225,7 +224,7 @@ impl CallGraph {
                 _ => successors[caller].push(callee),
             }
         }
-        let components = components::components(2 * count, |node| &successors[node]);
+        let components = unsnarl_entity::components(2 * count, |node| &successors[node]);
         for component in components {
             let own = component.into_iter().filter(|&node| node < count);
             let mut methods: Vec<_> = own.map(|node| self.methods[node]).collect();

@@ -4,9 +4,8 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use unsnarl_entity::{EntityId, PrimaryMap, entity_id};
+use unsnarl_entity::{EntityId, PrimaryMap, components, entity_id};
 
-use super::components::components;
 use super::object::{FilterId, Object, ObjectId, ObjectSet, Objects};
 use crate::class::ClassId;
 use crate::names::Type;

@@ -21,9 +21,11 @@ pub const EXACT_FILE: &str = "exact";
 pub const FILTERS_FILE: &str = "filters";
 /// What the agent did, and what it could not do.
 pub const LOG_FILE: &str = "agent.log";
+/// What the log says when the program has ended by itself.
+pub const ENDED_IN_LOG: &str = "the program has ended";
 /// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the
 /// program has ended by itself.
-pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", "the program has ended"];
+pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", ENDED_IN_LOG];
 /// The beginning of the names of arena files; a number follows.
 pub const ARENA_PREFIX: &str = "arena-";
 /// The table of chunks: where they lie and whose they are.

@@ -15,7 +15,7 @@ use unsnarl_models::Models;
 
 use super::chunks::RawEvent;
 use super::format::{
-    EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
+    ENDED_IN_LOG, EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
 };
 use super::storage::{Files, Storage};
 use super::stream::Stream;
@@ -313,10 +313,14 @@ impl Session {
         let Self { tables, storage, translator, problems, .. } = self;
         tables.descriptions(storage, translator.descriptions(), problems);
         tables.stacks(storage, problems, |stack| translator.add_stack(&stack));
-        tables.finish(problems);
         let mut log = Vec::new();
         match self.storage.table(LOG_FILE, 0, &mut log) {
-            Ok(()) => lost(&log, &mut self.problems),
+            Ok(()) => {
+                lost(&log, &mut self.problems);
+                if has_ended(&log) {
+                    self.tables.finish(&mut self.problems);
+                }
+            }
             Err(error) => self.problems.add(|| Problem {
                 place: LOG_FILE.to_owned(),
                 expected: "what the agent said",
@@ -377,6 +381,12 @@ fn models(storage: &Storage, problems: &mut Problems) -> Arc<Models> {
 }
 
 /// What the log tells besides the usual was not recorded.
+/// Whether the program ended by itself. One that was killed may have left a line without an end: of what that describes no
+/// event can tell yet.
+fn has_ended(log: &[u8]) -> bool {
+    log.split(|&byte| byte == b'\n').any(|line| line == ENDED_IN_LOG.as_bytes())
+}
+
 fn lost(log: &[u8], problems: &mut Problems) {
     let log = String::from_utf8_lossy(log);
     for line in log.lines().filter(|line| !USUAL_IN_LOG.contains(line)) {
@@ -531,11 +541,15 @@ mod tests {
         let arena = [&arena[..8 + 24 + 16], &[99; 8], &arena[8 + 24 + 24..]].concat();
         fs::write(folder.path().join(arena_file(0)), arena).unwrap();
         fs::write(folder.path().join(CHUNKS_FILE), [&chunks[..], &[1; 32]].concat()).unwrap();
-        fs::write(folder.path().join(LOG_FILE), "loaded\nrecording\nthe disk is full\n").unwrap();
-        let mut session = open(folder.path()).unwrap();
-        assert_eq!(all(&mut session).len(), 2);
-        assert_eq!(session.problems().count(), 3, "{:?}", session.problems());
-        assert_eq!(session.problems().lost(), ["the disk is full"]);
+        // A program that was killed may have left the last line of a table without its end.
+        for (end, problems) in [("", 2), ("the program has ended\n", 3)] {
+            let log = ["loaded\nrecording\nthe disk is full\n", end].concat();
+            fs::write(folder.path().join(LOG_FILE), log).unwrap();
+            let mut session = open(folder.path()).unwrap();
+            assert_eq!(all(&mut session).len(), 2);
+            assert_eq!(session.problems().count(), problems, "{:?}", session.problems());
+            assert_eq!(session.problems().lost(), ["the disk is full"]);
+        }
     }
 
     /// An empty batch means the end: none must come of a sweep that finds all alive.

@@ -54,7 +54,7 @@ impl Tail {
         self.rest.drain(..end);
     }
 
-    /// Tells of a line without an end, which was being written when the program was killed.
+    /// Tells of a line without an end.
     fn finish(&self, problems: &mut Problems) {
         if !self.rest.is_empty() {
             damaged(self.file, self.records + 1, &self.rest, problems);
@@ -148,7 +148,7 @@ impl TableReader {
         self.stacks.lines(storage, StackRecord::parse, problems, add);
     }
 
-    /// To be called when nothing more will be written.
+    /// To be called when nothing more will be written and all was.
     pub(super) fn finish(&self, problems: &mut Problems) {
         for table in [&self.sites, &self.classes, &self.names, &self.stacks] {
             table.finish(problems);

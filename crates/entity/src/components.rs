@@ -1,12 +1,9 @@
 //! Strongly connected components after Tarjan, "Depth-First Search and Linear Graph Algorithms"
 //! (1972), without recursion.
 
-/// The components of a graph of `count` nodes, callees before callers. `successors` must give the
+/// The components of a graph of `count` nodes, successors first. `successors` must give the
 /// same answer every time.
-pub(super) fn components<'g>(
-    count: usize,
-    successors: impl Fn(usize) -> &'g [usize],
-) -> Vec<Vec<usize>> {
+pub fn components<'g>(count: usize, successors: impl Fn(usize) -> &'g [usize]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
     let mut order = vec![UNSEEN; count];
     let mut low = vec![0; count];
