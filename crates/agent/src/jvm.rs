@@ -25,7 +25,7 @@ use jvmti_bindings::sys::jvmti::{
 };
 use unsnarl_launch::Agent;
 use unsnarl_trace::session::NameRecord;
-use unsnarl_trace::session::format::USUAL_IN_LOG;
+use unsnarl_trace::session::format::{ENDED_IN_LOG, USUAL_IN_LOG};
 
 use crate::options::{self, Place};
 use crate::session::Session;
@@ -36,7 +36,6 @@ const RUNTIME: &[(&CStr, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/runtime.
 
 const LOADED: &str = USUAL_IN_LOG[0];
 const RECORDING: &str = USUAL_IN_LOG[1];
-const ENDED: &str = USUAL_IN_LOG[2];
 
 static WATCH: OnceLock<Watch> = OnceLock::new();
 /// The environment of the agent.
@@ -229,7 +228,7 @@ unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _threa
 }
 
 unsafe extern "system" fn vm_death(_jvmti: *mut jvmtiEnv, _jni: *mut JNIEnv) {
-    guarded("VMDeath", (), |watch| watch.session.log(ENDED));
+    guarded("VMDeath", (), |watch| watch.session.log(ENDED_IN_LOG));
 }
 
 /// Defines the runtime's classes, then gives hooks to the classes of threads.

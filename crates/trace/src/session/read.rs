@@ -380,13 +380,13 @@ fn models(storage: &Storage, problems: &mut Problems) -> Arc<Models> {
     models
 }
 
-/// What the log tells besides the usual was not recorded.
 /// Whether the program ended by itself. One that was killed may have left a line without an end: of what that describes no
 /// event can tell yet.
 fn has_ended(log: &[u8]) -> bool {
     log.split(|&byte| byte == b'\n').any(|line| line == ENDED_IN_LOG.as_bytes())
 }
 
+/// What the log tells besides the usual was not recorded.
 fn lost(log: &[u8], problems: &mut Problems) {
     let log = String::from_utf8_lossy(log);
     for line in log.lines().filter(|line| !USUAL_IN_LOG.contains(line)) {
