@@ -18,6 +18,7 @@ mod lock_graph;
 mod lock_index;
 mod lock_name;
 mod lock_order_cycle;
+mod lock_sets;
 mod lock_text;
 mod lock_use;
 mod lock_ways;

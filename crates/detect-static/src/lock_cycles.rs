@@ -4,15 +4,16 @@
 //!
 //! A cycle is told by its places. Of two cycles where the places of one are among those of the other, the first is told.
 //! All cycles of one and two places are looked for; a dense graph has more of the longer ones than can be enumerated, so
-//! of those one is looked for that leads through each acquisition that no cycle was told of yet.
+//! of those one is looked for that leads through each acquisition that no cycle was told of yet. Where many acquisitions
+//! are alike, so that each could stand for each, every one is told, but not all combinations of them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Execution, LockEventId, LockMoment};
 
 use crate::Input;
-use crate::lock_graph::{Place, Waiting, has_gate, waiting};
+use crate::lock_graph::{Place, Situation, Waiting, waiting};
+use crate::lock_sets::{Set, Sets, set};
 use crate::lock_ways::Ways;
 
 /// How many pairs of acquisitions are compared.
@@ -21,6 +22,8 @@ const MOST_COMPARISONS: usize = 1_000_000;
 const MOST_FOR_ONE: usize = 2_000;
 /// How many threads a cycle may take.
 const LONGEST: usize = 16;
+/// Up to how many combinations of acquisitions that are alike are told.
+const MOST_COMBINATIONS: usize = 16;
 
 /// A thread that holds a lock waits for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,48 +53,15 @@ pub(crate) fn cycles(input: &Input<'_, '_>) -> Cycles {
     (0..nodes.len()).for_each(|node| search.alone(node));
     (0..nodes.len()).for_each(|node| search.pairs(node));
     search.all_longer();
-    let cycles = search.found.least();
-    Cycles { cycles, is_cut_short: search.is_cut_short }
+    Cycles { cycles: search.least(), is_cut_short: search.is_cut_short }
 }
 
-/// The places of a cycle, sorted.
-type Places = SmallVec<[Place; 2]>;
-
-/// The cycles that were found.
-#[derive(Default)]
-struct Found {
-    cycles: Vec<(Places, Vec<Step>)>,
-    /// The cycles by their first place.
-    by_first: FxHashMap<Place, Vec<usize>>,
-    places: FxHashSet<Place>,
-}
-
-impl Found {
-    fn add(&mut self, places: Places, cycle: Vec<Step>) {
-        self.by_first.entry(places[0]).or_default().push(self.cycles.len());
-        self.places.extend(places.iter().copied());
-        self.cycles.push((places, cycle));
-    }
-
-    /// Whether a cycle at these places would say nothing new.
-    fn is_told(&self, places: &Places) -> bool {
-        self.within(places).next().is_some()
-    }
-
-    /// The cycles all of whose places are among these.
-    fn within<'f>(&'f self, places: &'f Places) -> impl Iterator<Item = &'f Places> {
-        let firsts = places.iter().filter_map(|place| self.by_first.get(place)).flatten();
-        let all = firsts.map(|&cycle| &self.cycles[cycle].0);
-        all.filter(|found| found.iter().all(|place| places.binary_search(place).is_ok()))
-    }
-
-    /// The cycles that have no other within.
-    fn least(&self) -> Vec<Vec<Step>> {
-        let is_least =
-            |places: &Places| !self.within(places).any(|other| other.len() < places.len());
-        let least = self.cycles.iter().filter(|(places, _)| is_least(places));
-        least.map(|(_, cycle)| cycle.clone()).collect()
-    }
+/// A thread in a situation of the graph, which holds a lock and waits for another one.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    node: usize,
+    held: ObjectId,
+    acquired: ObjectId,
 }
 
 /// The search for cycles.
@@ -104,14 +74,18 @@ struct Search<'s, 'm> {
     overlaps: FxHashMap<(LockMoment, LockMoment), bool>,
     comparisons: usize,
     is_cut_short: bool,
-    found: Found,
+    found: Vec<Vec<Link>>,
+    /// The nodes of each cycle that was found.
+    told: Sets<usize>,
+    /// The places of all of them.
+    places: FxHashSet<Place>,
 }
 
 impl<'s, 'm> Search<'s, 'm> {
     fn new(execution: &'s Execution<'m>, nodes: &'s [Waiting]) -> Self {
         let mut holders: FxHashMap<ObjectId, Vec<usize>> = FxHashMap::default();
         for (number, node) in nodes.iter().enumerate() {
-            for &lock in node.held.iter() {
+            for &lock in node.situation.held.iter() {
                 holders.entry(lock).or_default().push(number);
             }
         }
@@ -122,18 +96,31 @@ impl<'s, 'm> Search<'s, 'm> {
             overlaps: FxHashMap::default(),
             comparisons: 0,
             is_cut_short: false,
-            found: Found::default(),
+            found: Vec::new(),
+            told: Sets::default(),
+            places: FxHashSet::default(),
         }
     }
 
-    /// Two threads at the same place, with the same locks the other way round.
+    fn situation(&self, node: usize) -> &'s Situation {
+        &self.nodes[node].situation
+    }
+
+    fn add(&mut self, cycle: Vec<Link>) {
+        self.told.add(set(cycle.iter().map(|link| link.node)));
+        let nodes = cycle.iter().map(|link| &self.nodes[link.node]);
+        self.places.extend(nodes.flat_map(Waiting::places));
+        self.found.push(cycle);
+    }
+
+    /// Two threads in the same situation, with the same locks the other way round.
     fn alone(&mut self, node: usize) {
         self.pair(node, node);
     }
 
-    /// Two threads at different places.
+    /// Two threads in different situations.
     fn pairs(&mut self, one: usize) {
-        for other in self.holders_of(&self.nodes[one].acquired) {
+        for other in self.holders_of(&self.situation(one).acquired) {
             if other > one {
                 self.pair(one, other);
             }
@@ -150,10 +137,10 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn pair(&mut self, one: usize, other: usize) {
-        if self.found.is_told(&self.places(&[one, other])) || !self.may_compare() {
+        if self.told.has_within(&set([one, other].into_iter())) || !self.may_compare() {
             return;
         }
-        let (first, second) = (&self.nodes[one], &self.nodes[other]);
+        let (first, second) = (self.situation(one), self.situation(other));
         if !first.has_to_wait_for(second)
             || !second.has_to_wait_for(first)
             || !is_common(&first.held, &second.acquired)
@@ -170,39 +157,44 @@ impl<'s, 'm> Search<'s, 'm> {
             Some((held, acquired.find(|&acquired| is_possible(held, acquired))?))
         });
         if let Some((held, acquired)) = locks {
-            let steps = vec![self.step(one, held, acquired), self.step(other, acquired, held)];
-            self.found.add(self.places(&[one, other]), steps);
+            let first = Link { node: one, held, acquired };
+            self.add(vec![first, Link { node: other, held: acquired, acquired: held }]);
         }
     }
 
     /// Cycles of three and more threads.
     fn all_longer(&mut self) {
-        let is_told = |node: &Waiting| self.found.places.contains(&node.place);
-        if self.nodes.iter().all(is_told) {
+        let starts: Vec<usize> =
+            (0..self.nodes.len()).filter(|&node| !self.is_everywhere_told(node)).collect();
+        if starts.is_empty() {
             return;
         }
         let after: Vec<Vec<usize>> = (0..self.nodes.len()).map(|node| self.after(node)).collect();
         let ways = Ways::new(&after);
-        (0..self.nodes.len()).for_each(|node| self.longer(node, &ways));
+        starts.into_iter().for_each(|node| self.longer(node, &ways));
     }
 
-    /// The acquisitions that may come after one in a cycle.
+    /// Whether there is a cycle through each of the places.
+    fn is_everywhere_told(&self, node: usize) -> bool {
+        self.nodes[node].places().all(|place| self.places.contains(&place))
+    }
+
+    /// What may come after a node in a cycle.
     fn after(&mut self, one: usize) -> Vec<usize> {
-        let nodes = self.nodes;
-        let mut others = self.holders_of(&nodes[one].acquired);
+        let mut others = self.holders_of(&self.situation(one).acquired);
         others.retain(|&other| {
             other != one
                 && self.may_compare()
-                && nodes[one].has_to_wait_for(&nodes[other])
+                && self.situation(one).has_to_wait_for(self.situation(other))
                 && self.can_overlap(one, other)
                 && !self.common(one, other).is_empty()
         });
         others
     }
 
-    /// A cycle of three and more threads through an acquisition that no cycle was told of yet.
+    /// A cycle of three and more threads through a node that no cycle was told of yet.
     fn longer(&mut self, start: usize, ways: &Ways) {
-        if self.found.places.contains(&self.nodes[start].place) {
+        if self.is_everywhere_told(start) {
             return;
         }
         let distances = ways.distances(start);
@@ -216,8 +208,7 @@ impl<'s, 'm> Search<'s, 'm> {
             let mut path = Path { nodes, locks, distances, longest, is_deeper: false };
             let most = before + MOST_FOR_ONE;
             if let Some(held) = self.close(&mut path, most) {
-                let steps = path.steps(self, held);
-                self.found.add(self.places(&path.nodes), steps);
+                self.add(path.links(held));
                 return;
             }
             if self.comparisons > most {
@@ -235,14 +226,13 @@ impl<'s, 'm> Search<'s, 'm> {
         let (&start, &last) = (path.nodes.first()?, path.nodes.last()?);
         if path.nodes.len() == path.longest {
             path.is_deeper = true;
-            if !self.nodes[last].has_to_wait_for(&self.nodes[start]) {
+            if !self.situation(last).has_to_wait_for(self.situation(start)) {
                 return None;
             }
             let back = self.common(last, start);
             return back.into_iter().find(|lock| !path.locks.contains(lock));
         }
-        let nodes = self.nodes;
-        for &lock in nodes[last].acquired.iter() {
+        for &lock in self.situation(last).acquired.iter() {
             if path.locks.contains(&lock) {
                 continue;
             }
@@ -270,37 +260,36 @@ impl<'s, 'm> Search<'s, 'm> {
     fn can_follow(&mut self, path: &Path<'_>, next: usize, lock: ObjectId) -> bool {
         let Some(&last) = path.nodes.last() else { return false };
         self.comparisons += 1;
-        if path.nodes.contains(&next) || !self.nodes[last].has_to_wait_for(&self.nodes[next]) {
+        if path.nodes.contains(&next) || !self.situation(last).has_to_wait_for(self.situation(next))
+        {
             return false;
         }
-        let mut all = path.nodes.clone();
-        all.push(next);
-        !self.found.is_told(&self.places(&all))
+        let all = set(path.nodes.iter().copied().chain([next]));
+        !self.told.has_within(&all)
             && path.nodes.iter().all(|&before| self.can_overlap(before, next))
             && self.is_met(last, next, lock)
     }
 
     /// The locks that one waits for and the other holds, if both can be there at once.
     fn common(&self, one: usize, other: usize) -> Vec<ObjectId> {
-        let (waiting, holding) = (&self.nodes[one], &self.nodes[other]);
+        let (waiting, holding) = (self.situation(one), self.situation(other));
         let common = waiting.acquired.iter().copied();
         let common = common.filter(|lock| holding.held.binary_search(lock).is_ok());
         common.filter(|&lock| self.is_met(one, other, lock)).collect()
     }
 
     fn is_met(&self, one: usize, other: usize, lock: ObjectId) -> bool {
-        let [one, other] = [one, other].map(|node| self.nodes[node].event);
+        let [one, other] = [one, other].map(|node| self.nodes[node].acquisitions[0].event);
         self.execution.lock_order(Some(lock), one, other).is_none()
     }
 
     fn can_overlap(&mut self, one: usize, other: usize) -> bool {
         self.comparisons += 1;
-        let execution = self.execution;
-        let [one, other] = [one, other].map(|node| self.nodes[node].event);
-        let moments = (execution.lock_events[one].moment(), execution.lock_events[other].moment());
-        let overlaps = self.overlaps.entry(moments);
-        *overlaps.or_insert_with(|| execution.lock_order(None, one, other).is_none())
-            && !has_gate(execution, one, other)
+        let [first, second] = [one, other].map(|node| self.nodes[node].acquisitions[0].event);
+        let (one, other) = (self.situation(one), self.situation(other));
+        let overlaps = self.overlaps.entry((one.moment, other.moment));
+        *overlaps.or_insert_with(|| self.execution.lock_order(None, first, second).is_none())
+            && !one.has_gate(other)
     }
 
     fn may_compare(&mut self) -> bool {
@@ -309,16 +298,58 @@ impl<'s, 'm> Search<'s, 'm> {
         may
     }
 
-    fn places(&self, nodes: &[usize]) -> Places {
-        let mut places: Places = nodes.iter().map(|&node| self.nodes[node].place).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+    /// The cycles by their places, those that have no other within.
+    fn least(&self) -> Vec<Vec<Step>> {
+        let mut places: Sets<Place> = Sets::default();
+        let mut cycles: Vec<(Set<Place>, Vec<Step>)> = Vec::new();
+        for links in &self.found {
+            for chosen in self.combinations(links) {
+                let at = links.iter().zip(&chosen);
+                let at = at.map(|(link, &number)| &self.nodes[link.node].acquisitions[number]);
+                let set = set(at.clone().map(|acquisition| acquisition.place));
+                if places.has_within(&set) {
+                    continue;
+                }
+                let steps = links.iter().zip(at).map(|(&Link { held, acquired, .. }, at)| Step {
+                    event: at.event,
+                    held,
+                    guard: at.guard,
+                    acquired,
+                });
+                cycles.push((set.clone(), steps.collect()));
+                places.add(set);
+            }
+        }
+        cycles.retain(|(set, _)| !places.has_smaller_within(set));
+        cycles.into_iter().map(|(_, cycle)| cycle).collect()
     }
 
-    fn step(&self, node: usize, held: ObjectId, acquired: ObjectId) -> Step {
-        let &Waiting { event, guard, .. } = &self.nodes[node];
-        Step { event, held, guard, acquired }
+    /// Which of the acquisitions of each node to tell together: all combinations, or if those are many, each
+    /// acquisition once.
+    fn combinations(&self, links: &[Link]) -> Vec<Vec<usize>> {
+        let count = |link: &Link| self.nodes[link.node].acquisitions.len();
+        let is_alone = links.iter().all(|link| link.node == links[0].node);
+        let product = links.iter().try_fold(1, |product: usize, link| {
+            Some(product * count(link)).filter(|&product| product <= MOST_COMBINATIONS)
+        });
+        match product {
+            Some(product) if !is_alone => {
+                let combination = |mut number: usize| -> Vec<usize> {
+                    let chosen = links.iter().map(|link| {
+                        let chosen = number % count(link);
+                        number /= count(link);
+                        chosen
+                    });
+                    chosen.collect()
+                };
+                (0..product).map(combination).collect()
+            }
+            _ => {
+                let most = links.iter().map(count).max().unwrap_or(0);
+                let together = |number| links.iter().map(|link| number % count(link)).collect();
+                (0..most).map(together).collect()
+            }
+        }
     }
 }
 
@@ -327,7 +358,7 @@ struct Path<'d> {
     nodes: Vec<usize>,
     /// The locks between them.
     locks: Vec<ObjectId>,
-    /// How far it is from each acquisition to the first of the path.
+    /// How far it is from each node to the first of the path.
     distances: &'d [Option<usize>],
     longest: usize,
     /// There are longer ones.
@@ -335,7 +366,7 @@ struct Path<'d> {
 }
 
 impl Path<'_> {
-    /// Whether the path can lead on to an acquisition and is not too long then when it comes back.
+    /// Whether the path can lead on to a node and is not too long then when it comes back.
     fn is_near(&mut self, next: usize) -> bool {
         let Some(distance) = self.distances[next] else { return false };
         let is_near = self.nodes.len() + distance <= self.longest;
@@ -343,12 +374,12 @@ impl Path<'_> {
         is_near
     }
 
-    /// The steps of a closed path; the first holds the lock that the last one waits for.
-    fn steps(&self, search: &Search<'_, '_>, first: ObjectId) -> Vec<Step> {
+    /// The links of a closed path; the first holds the lock that the last one waits for.
+    fn links(&self, first: ObjectId) -> Vec<Link> {
         let held = [first].into_iter().chain(self.locks.iter().copied());
         let acquired = self.locks.iter().copied().chain([first]);
-        let steps = self.nodes.iter().zip(held.zip(acquired));
-        steps.map(|(&node, (held, acquired))| search.step(node, held, acquired)).collect()
+        let links = self.nodes.iter().zip(held.zip(acquired));
+        links.map(|(&node, (held, acquired))| Link { node, held, acquired }).collect()
     }
 }
 
