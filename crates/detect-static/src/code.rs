@@ -102,23 +102,32 @@ pub(crate) fn is_avoidable(body: &Body, statement: StatementId) -> bool {
     false
 }
 
-/// Whether control comes to a statement only by way of another one.
-pub(crate) fn is_always_before(body: &Body, early: StatementId, late: StatementId) -> bool {
+/// Whether control comes to a statement only by way of others.
+pub(crate) fn is_always_behind(
+    body: &Body,
+    late: StatementId,
+    early: impl Iterator<Item = StatementId>,
+) -> bool {
     let block_of = |statement: StatementId| {
         let mut blocks = body.blocks.iter();
         blocks.find(|(_, block)| (block.start..block.end).contains(&statement)).map(|(id, _)| id)
     };
-    let (Some(first), Some(last)) = (block_of(early), block_of(late)) else { return false };
-    if first == last {
-        return early < late;
+    let Some(last) = block_of(late) else { return false };
+    let mut passed: EntitySet<BlockId> = EntitySet::new();
+    for statement in early {
+        let Some(block) = block_of(statement) else { continue };
+        if block != last {
+            passed.insert(block);
+        } else if statement < late {
+            return true;
+        }
     }
-    let mut seen: EntitySet<BlockId> = EntitySet::new();
     let mut open = vec![body.entry()];
     while let Some(block) = open.pop() {
         if block == last {
             return false;
         }
-        if block != first && seen.insert(block) {
+        if passed.insert(block) {
             open.extend(body.successors(block));
         }
     }

@@ -222,7 +222,7 @@ fn gives_back(input: &Input<'_, '_>, send: LockEventId, event: &LockEvent) -> bo
     input.lock_index().receives(&own.objects).iter().any(|&id| {
         let taken = describe.lock_event(id);
         taken.context == own.context
-            && code::is_always_before(body, taken.statement, own.statement)
+            && code::is_always_behind(body, own.statement, [taken.statement].into_iter())
             && holds(describe, id, event).is_some()
     })
 }

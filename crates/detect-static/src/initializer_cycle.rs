@@ -99,9 +99,8 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
     let is_passed = |late: LockEventId| {
         let late = describe.lock_event(late);
         let body = code::body(describe.program, &execution.heap, late.instance);
-        let mut early =
-            by_context[&late.context].iter().map(|&id| describe.lock_event(id).statement);
-        body.is_some_and(|it| early.any(|early| code::is_always_before(it, early, late.statement)))
+        let early = by_context[&late.context].iter().map(|&id| describe.lock_event(id).statement);
+        body.is_some_and(|body| code::is_always_behind(body, late.statement, early))
     };
     let is_inside = |id: LockEventId| {
         let mut methods = execution.lock_stack(id).into_iter().map(|(method, _)| method);

@@ -22,8 +22,8 @@ pub(super) struct Touch {
     pub(super) met: Rc<[Meeting]>,
 }
 
-/// The lock scopes of other threads that a step meets, sorted, with how.
-pub(super) type Disturbed = [(ViewId, Vec<Touch>)];
+/// The lock scopes of other threads that a step meets, sorted, with how; one may be met more than once.
+pub(super) type Disturbed = Vec<(ViewId, Touch)>;
 
 /// The lock scopes of a step by the class of their variables, sorted.
 type Parts = [(PartId, Vec<ViewId>)];
@@ -66,19 +66,18 @@ impl<'s, 'm> Disturbances<'s, 'm> {
             let parts = self.parts(step);
             let at = parts.binary_search_by_key(&part, |(part, _)| *part);
             let own = at.map_or(&[][..], |at| &parts[at].1);
-            let mut disturbed: BTreeMap<ViewId, Vec<Touch>> = BTreeMap::new();
+            let mut disturbed: Disturbed = Vec::new();
             for &view in own {
                 for met in self.meetings.of(view).iter() {
-                    let touches = met.variables.iter().map(|(variable, found)| Touch {
-                        view,
-                        is_nested: met.is_nested,
-                        variable: *variable,
-                        met: Rc::clone(found),
-                    });
-                    disturbed.entry(met.between).or_default().extend(touches);
+                    let is_nested = met.is_nested;
+                    disturbed.extend(met.variables.iter().map(|(variable, found)| {
+                        let (variable, met_at) = (*variable, Rc::clone(found));
+                        (met.between, Touch { view, is_nested, variable, met: met_at })
+                    }));
                 }
             }
-            disturbed.into_iter().collect()
+            disturbed.sort_by_key(|&(between, _)| between);
+            Rc::new(disturbed)
         }))
     }
 }

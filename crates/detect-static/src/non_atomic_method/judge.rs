@@ -91,10 +91,11 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
             .iter()
             .map(|&step| (step, disturbances.of(self.steps[step].views, part)))
             .collect();
-        let mut disturbed: Vec<(ViewId, usize, &[Touch])> = of_steps
+        let mut disturbed: Vec<(ViewId, usize, &[(ViewId, Touch)])> = of_steps
             .iter()
             .flat_map(|(step, all)| {
-                all.iter().map(|(between, touches)| (*between, *step, &touches[..]))
+                let by_view = all.chunk_by(|(one, _), (other, _)| one == other);
+                by_view.map(|touches| (touches[0].0, *step, touches))
             })
             .collect();
         disturbed.sort_by_key(|&(between, step, _)| (between, step));
@@ -105,8 +106,8 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
                         continue;
                     }
                     let Some(pair) = self.pair(first, second) else { continue };
-                    for one in of_first {
-                        for two in of_second {
+                    for (_, one) in of_first {
+                        for (_, two) in of_second {
                             if self.left == 0 {
                                 return;
                             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use unsnarl_entity::{UniqueMap, entity_id};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{AccessKind, EventId, Sharing};
 
@@ -37,34 +38,51 @@ pub(super) struct Touched {
     pub(super) variables: Vec<(VariableId, Rc<[Meeting]>)>,
 }
 
+entity_id! {
+    /// The accesses of lock scopes to a variable that are looked at. Few lock scopes have some that no other has.
+    struct LookedAtId("looked at");
+}
+
 /// What was asked for before.
 type Known<K, V> = FxHashMap<K, Rc<[V]>>;
+
+/// A lock view that updates something of its class, and what it does to one variable.
+struct Updating {
+    view: ViewId,
+    is_update: bool,
+    accesses: LookedAtId,
+}
 
 /// All meetings, as far as they were asked for.
 pub(super) struct Meetings<'s, 'm> {
     describe: &'s Describe<'s, 'm>,
     views: &'s Views,
-    /// The lock views that update something of their class, by each variable that they have.
-    updating: FxHashMap<VariableId, Vec<(ViewId, bool)>>,
+    updating: FxHashMap<VariableId, Vec<Updating>>,
+    looked_at: RefCell<UniqueMap<LookedAtId, Vec<AccessId>>>,
     of_accesses: RefCell<Known<(AccessId, AccessId), Meeting>>,
+    of_scopes: RefCell<Known<(LookedAtId, LookedAtId), Meeting>>,
     of_views: RefCell<Known<ViewId, Touched>>,
 }
 
 impl<'s, 'm> Meetings<'s, 'm> {
     pub(super) fn new(describe: &'s Describe<'s, 'm>, views: &'s Views) -> Self {
-        let mut updating: FxHashMap<VariableId, Vec<(ViewId, bool)>> = FxHashMap::default();
+        let mut updating: FxHashMap<VariableId, Vec<Updating>> = FxHashMap::default();
+        let mut looked_at = UniqueMap::new();
         let mut counts: FxHashMap<&[(VariableId, bool)], usize> = FxHashMap::default();
         for (id, view) in views.lock_views.iter() {
             let count = counts.entry(&view.entries).or_default();
             if view.entries.iter().any(|&(_, is_update)| is_update) && *count < MOST_VIEWS {
                 *count += 1;
                 for &(variable, is_update) in &view.entries {
-                    updating.entry(variable).or_default().push((id, is_update));
+                    let accesses = looked_at.intern(accesses(views, id, variable));
+                    let updating = updating.entry(variable).or_default();
+                    updating.push(Updating { view: id, is_update, accesses });
                 }
             }
         }
-        let (of_accesses, of_views) = Default::default();
-        Self { describe, views, updating, of_accesses, of_views }
+        let looked_at = RefCell::new(looked_at);
+        let (of_accesses, of_scopes, of_views) = Default::default();
+        Self { describe, views, updating, looked_at, of_accesses, of_scopes, of_views }
     }
 
     /// The lock scopes of other threads that a lock scope meets; sorted.
@@ -75,12 +93,13 @@ impl<'s, 'm> Meetings<'s, 'm> {
         let view = &self.views.lock_views[own];
         let mut touched: BTreeMap<ViewId, Vec<_>> = BTreeMap::new();
         for &(variable, is_update) in &view.entries {
-            let accesses = self.accesses(own, variable);
+            let accesses = accesses(self.views, own, variable);
+            let accesses = self.looked_at.borrow_mut().intern(accesses);
             let others = self.updating.get(&variable).into_iter().flatten();
-            for &(other, _) in others.filter(|(_, is_other_update)| is_update || *is_other_update) {
-                let met = self.find(&accesses, &self.accesses(other, variable));
+            for other in others.filter(|other| is_update || other.is_update) {
+                let met = self.of_scopes(accesses, other.accesses);
                 if !met.is_empty() {
-                    touched.entry(other).or_default().push((variable, Rc::from(met)));
+                    touched.entry(other.view).or_default().push((variable, met));
                 }
             }
         }
@@ -93,11 +112,16 @@ impl<'s, 'm> Meetings<'s, 'm> {
         touched
     }
 
-    fn find(&self, own: &[AccessId], others: &[AccessId]) -> Vec<Meeting> {
+    /// Where the accesses of two lock scopes meet.
+    fn of_scopes(&self, own: LookedAtId, others: LookedAtId) -> Rc<[Meeting]> {
+        if let Some(known) = self.of_scopes.borrow().get(&(own, others)) {
+            return Rc::clone(known);
+        }
+        let looked_at = self.looked_at.borrow();
         let thread = |event: EventId| self.describe.event(event).thread;
         let mut found: Vec<Meeting> = Vec::new();
-        for &access in own {
-            for &other in others {
+        for &access in &looked_at[own] {
+            for &other in &looked_at[others] {
                 for meeting in &*self.of_accesses(access, other) {
                     let is_known = found.iter().any(|known| {
                         thread(known.own) == thread(meeting.own)
@@ -109,6 +133,8 @@ impl<'s, 'm> Meetings<'s, 'm> {
                 }
             }
         }
+        let found: Rc<[Meeting]> = found.into();
+        self.of_scopes.borrow_mut().insert((own, others), Rc::clone(&found));
         found
     }
 
@@ -129,17 +155,6 @@ impl<'s, 'm> Meetings<'s, 'm> {
             .collect();
         self.of_accesses.borrow_mut().insert((access, other), Rc::clone(&met));
         met
-    }
-
-    /// The accesses of a lock scope to a variable: those that update it, if any do.
-    fn accesses(&self, view: ViewId, variable: VariableId) -> Vec<AccessId> {
-        let all = self.views.lock_views[view].accesses.iter().copied();
-        let all = all.filter(|&access| self.views.accesses[access].variable == variable);
-        let is_update = |access: &AccessId| self.views.accesses[*access].is_update;
-        let (updates, reads): (Vec<_>, Vec<_>) = all.partition(is_update);
-        let mut all = if updates.is_empty() { reads } else { updates };
-        all.truncate(MOST_ACCESSES);
-        all
     }
 
     /// An object on which two accesses exclude each other without being ordered; the inner option is nothing
@@ -165,6 +180,17 @@ impl<'s, 'm> Meetings<'s, 'm> {
         });
         common.find(|&&object| is_possible(Some(object))).map(|&object| Some(object))
     }
+}
+
+/// The accesses of a lock scope to a variable: those that update it, if any do.
+fn accesses(views: &Views, view: ViewId, variable: VariableId) -> Vec<AccessId> {
+    let all = views.lock_views[view].accesses.iter().copied();
+    let all = all.filter(|&access| views.accesses[access].variable == variable);
+    let is_update = |access: &AccessId| views.accesses[*access].is_update;
+    let (updates, reads): (Vec<_>, Vec<_>) = all.partition(is_update);
+    let mut all = if updates.is_empty() { reads } else { updates };
+    all.truncate(MOST_ACCESSES);
+    all
 }
 
 /// Whether one of two views has all entries of the other. What is updated is not what is read.
