@@ -90,22 +90,15 @@ pub struct Detector {
     run: fn(&Input<'_, '_>, &mut Output),
     /// It looks at all code of the input ([`LockUse`]), not only at what threads reach.
     is_about_code: bool,
-    /// It compares much with much: in a program so large that its objects are told apart only roughly it takes minutes,
-    /// and next to nothing of what it finds is sure enough to be shown. There it runs only if it is asked for.
-    is_costly: bool,
 }
 
 impl Detector {
     const fn new(rule: Rule, name: &'static str, run: fn(&Input<'_, '_>, &mut Output)) -> Self {
-        Self { rule, name, run, is_about_code: false, is_costly: false }
+        Self { rule, name, run, is_about_code: false }
     }
 
     const fn about_code(self) -> Self {
         Self { is_about_code: true, ..self }
-    }
-
-    const fn costly(self) -> Self {
-        Self { is_costly: true, ..self }
     }
 }
 
@@ -121,11 +114,11 @@ pub static DETECTORS: &[Detector] = &[
         .about_code(),
     Detector::new(Rule::LostNotify, lost_notify::NAME, lost_notify::run).about_code(),
     Detector::new(Rule::SelfDeadlock, self_deadlock::NAME, self_deadlock::run).about_code(),
-    Detector::new(Rule::LockOrderCycle, lock_order_cycle::NAME, lock_order_cycle::run).costly(),
+    Detector::new(Rule::LockOrderCycle, lock_order_cycle::NAME, lock_order_cycle::run),
     Detector::new(Rule::CriticalWait, critical_wait::NAME, critical_wait::run),
     Detector::new(Rule::IndefiniteWait, indefinite_wait::NAME, indefinite_wait::run),
     Detector::new(Rule::StaleValue, stale_value::NAME, stale_value::run),
-    Detector::new(Rule::NonAtomicMethod, non_atomic_method::NAME, non_atomic_method::run).costly(),
+    Detector::new(Rule::NonAtomicMethod, non_atomic_method::NAME, non_atomic_method::run),
 ];
 
 /// What every detector is given.
@@ -163,11 +156,8 @@ pub fn check(
     execution: &Execution<'_>,
     options: &Options,
 ) -> Checked {
-    let is_coarse = !execution.heap.widened.is_empty();
-    let is_wanted = |detector: &&Detector| match options.rules.is_empty() {
-        true => !(is_coarse && detector.is_costly),
-        false => options.rules.contains(&detector.rule),
-    };
+    let is_wanted =
+        |detector: &&Detector| options.rules.is_empty() || options.rules.contains(&detector.rule);
     let wanted: Vec<&Detector> = DETECTORS.iter().filter(is_wanted).collect();
     let lock_use = match wanted.iter().any(|detector| detector.is_about_code) {
         true => LockUse::new(program, models),
@@ -182,14 +172,6 @@ pub fn check(
     for detector in &wanted {
         (detector.run)(&input, &mut checked);
         checked.rules.push(detector.rule);
-    }
-    if options.rules.is_empty() && wanted.len() < DETECTORS.len() {
-        let costly = DETECTORS.iter().filter(|detector| detector.is_costly);
-        let rules: Vec<&str> = costly.map(|detector| detector.rule.id()).collect();
-        checked.notes.push(format!(
-            "the program is too large to look for everything at once: ask for the rest with --rules {}",
-            rules.join(",")
-        ));
     }
     if let Some(conflicts) = input.conflicts.get() {
         checked.stats.extend(conflicts.stats.iter().copied());

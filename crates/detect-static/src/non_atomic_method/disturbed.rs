@@ -22,8 +22,11 @@ pub(super) struct Touch {
     pub(super) met: Rc<[Meeting]>,
 }
 
-/// The lock scopes of other threads that a step meets, sorted, with how; one may be met more than once.
-pub(super) type Disturbed = Vec<(ViewId, Touch)>;
+/// A lock scope of another thread that a step meets, and how.
+pub(super) type Disturbance = (ViewId, Touch);
+
+/// All of them, sorted.
+type Disturbed = Rc<[Disturbance]>;
 
 /// The lock scopes of a step by the class of their variables, sorted.
 type Parts = [(PartId, Vec<ViewId>)];
@@ -33,7 +36,7 @@ pub(super) struct Disturbances<'s, 'm> {
     views: &'s Views,
     meetings: Meetings<'s, 'm>,
     parts: RefCell<FxHashMap<ViewsId, Rc<Parts>>>,
-    known: RefCell<FxHashMap<(ViewsId, PartId), Rc<Disturbed>>>,
+    known: RefCell<FxHashMap<(ViewsId, PartId), Disturbed>>,
 }
 
 impl<'s, 'm> Disturbances<'s, 'm> {
@@ -59,14 +62,14 @@ impl<'s, 'm> Disturbances<'s, 'm> {
         }))
     }
 
-    /// The lock scopes of other threads that a step meets at variables of a class.
-    pub(super) fn of(&self, step: ViewsId, part: PartId) -> Rc<Disturbed> {
+    /// The lock scopes of other threads that a step meets at variables of a class, sorted.
+    pub(super) fn of(&self, step: ViewsId, part: PartId) -> Rc<[Disturbance]> {
         let mut known = self.known.borrow_mut();
         Rc::clone(known.entry((step, part)).or_insert_with(|| {
             let parts = self.parts(step);
             let at = parts.binary_search_by_key(&part, |(part, _)| *part);
             let own = at.map_or(&[][..], |at| &parts[at].1);
-            let mut disturbed: Disturbed = Vec::new();
+            let mut disturbed: Vec<Disturbance> = Vec::new();
             for &view in own {
                 for met in self.meetings.of(view).iter() {
                     let is_nested = met.is_nested;
@@ -77,7 +80,7 @@ impl<'s, 'm> Disturbances<'s, 'm> {
                 }
             }
             disturbed.sort_by_key(|&(between, _)| between);
-            Rc::new(disturbed)
+            disturbed.into()
         }))
     }
 }

@@ -15,7 +15,7 @@ use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Event, EventId, Executio
 
 use super::chain::{Incident, Search};
 use super::depends::Code;
-use super::disturbed::{Disturbed, Touch};
+use super::disturbed::{Disturbance, Touch};
 use super::meetings::{Meeting, is_nested};
 use super::views::{AccessId, PartId, Step, VariableId, ViewId};
 use crate::code;
@@ -87,11 +87,11 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
     /// chain.
     fn part(&mut self, part: PartId, steps: &[usize]) {
         let disturbances = &self.search.disturbances;
-        let of_steps: Vec<(usize, Rc<Disturbed>)> = steps
+        let of_steps: Vec<(usize, Rc<[Disturbance]>)> = steps
             .iter()
             .map(|&step| (step, disturbances.of(self.steps[step].views, part)))
             .collect();
-        let mut disturbed: Vec<(ViewId, usize, &[(ViewId, Touch)])> = of_steps
+        let mut disturbed: Vec<(ViewId, usize, &[Disturbance])> = of_steps
             .iter()
             .flat_map(|(step, all)| {
                 let by_view = all.chunk_by(|(one, _), (other, _)| one == other);

@@ -50,11 +50,20 @@ static DIFFERENT_VARIABLES: Heuristic = Heuristic {
     effect: Effect::lowers(1),
     sentence: "the steps are about different variables, which need not belong together",
 };
+static FAR_BELOW: Heuristic = Heuristic {
+    name: "far-below",
+    effect: Effect::lowers(3),
+    sentence: "many calls lead from the method to a step: what it does there is seldom meant to be one with the rest",
+};
 static THREAD_ENTRY: Heuristic = Heuristic {
     name: "thread-entry",
     effect: Effect::lowers(2),
     sentence: "a thread begins with this method, and all that a thread does is seldom meant to be one step",
 };
+
+/// So many calls of the input from the method to a step are many. In programs whose methods nearly all reach each other a
+/// variable has such steps below hundreds of methods.
+const FAR: usize = 6;
 
 /// A method that is not one step, and what decides how it is told.
 pub(super) struct Told<'t, 'm> {
@@ -192,12 +201,13 @@ impl<'t, 'm> Told<'t, 'm> {
         let best = &self.broken.best;
         let [first, second] = [best.first, best.second].map(|event| self.kind(event));
         let is_same = self.name(0) == self.name(1);
+        let is_far = self.stacks.iter().flatten().any(|stack| self.is_far(stack));
         let mut reasons = Vec::new();
-        if best.is_dependent && (first, second) == (AccessKind::Read, AccessKind::Write) {
-            reasons.push(ACTS_ON_OLD_VALUE.holds());
-        }
-        if is_same && (first, second) == (AccessKind::Read, AccessKind::Write) {
-            reasons.push(LOST_UPDATE.holds());
+        if is_far {
+            reasons.push(FAR_BELOW.holds());
+        } else if (first, second) == (AccessKind::Read, AccessKind::Write) {
+            reasons.extend(best.is_dependent.then(|| ACTS_ON_OLD_VALUE.holds()));
+            reasons.extend(is_same.then(|| LOST_UPDATE.holds()));
         }
         if best.is_tested {
             reasons.push(LOOKS_AGAIN.holds());
@@ -236,6 +246,16 @@ impl<'t, 'm> Told<'t, 'm> {
         }
     }
 
+    /// Whether many calls lead from the method to an access.
+    fn is_far(&self, stack: &Stack) -> bool {
+        let below = stack.iter().take_while(|&&(method, _)| method != self.broken.method);
+        below.filter(|&&(method, _)| self.is_of_input(method)).count() >= FAR
+    }
+
+    fn is_of_input(&self, method: MethodId) -> bool {
+        self.describe.is_input(self.describe.program.methods()[method].class)
+    }
+
     fn kind(&self, event: EventId) -> AccessKind {
         self.describe.event(event).kind
     }
@@ -243,10 +263,7 @@ impl<'t, 'm> Told<'t, 'm> {
     /// The innermost place in the input.
     fn place(&self, event: EventId) -> String {
         let stack = self.describe.execution.stack(event);
-        let is_input = |&&(method, _): &&(MethodId, StatementId)| {
-            self.describe.is_input(self.describe.program.methods()[method].class)
-        };
-        match stack.iter().find(is_input) {
+        match stack.iter().find(|&&(method, _)| self.is_of_input(method)) {
             Some(&(method, statement)) => self.describe.place_of(method, statement),
             None => self.describe.place(event),
         }

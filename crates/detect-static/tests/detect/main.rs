@@ -2,6 +2,7 @@
 
 mod explanations;
 mod java;
+mod methods;
 mod publications;
 mod races;
 mod use_graphs;
