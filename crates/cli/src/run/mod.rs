@@ -17,6 +17,7 @@ use anyhow::bail;
 use unsnarl_detect_dynamic::EventKind;
 use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::{Agent, Launched, is_java};
+use unsnarl_trace::session::{seal, sessions_of};
 use unsnarl_trace::{Filter, session};
 
 use crate::ExitStatus;
@@ -112,6 +113,12 @@ pub(crate) fn watch_program(
     analyzed.notes.extend(planned.map(Planned::note));
     if let Some(path) = &arguments.record {
         analyzed.notes.push(format!("the trace is in {}", path.display()));
+        for session in sessions_of(path).unwrap_or_default() {
+            if let Err(error) = seal(&session) {
+                let session = session.display();
+                analyzed.notes.push(format!("{session} has no checksums: {error}"));
+            }
+        }
     }
     let seconds = started.elapsed().as_secs_f64();
     Ok((analyzed.report(watched.failures, seconds), ended))

@@ -285,6 +285,23 @@ fn what_is_only_recorded_is_not_analysed() {
 }
 
 #[test]
+fn damage_of_a_recording_is_told() {
+    let watched = Watched::new();
+    let record = watched.file("record");
+    watched.report(&["--record", text(&record), "--no-analysis"], &["race"]);
+    let session = unsnarl_trace::session::sessions_of(&record).unwrap().remove(0);
+    let arena = session.join("arena-0000");
+    let mut bytes = std::fs::read(&arena).unwrap();
+    // Behind the headers of the arena and of its first chunk, in the site of an event.
+    bytes[8 + 24 + 1] ^= 1;
+    std::fs::write(&arena, bytes).unwrap();
+    let afterwards = crate::support::run("analyze", &[text(&record), "--format", "json"]);
+    let notes = report(&afterwards)["notes"].to_string();
+    assert!(notes.contains("arena-0000, byte 8"), "{notes}");
+    assert!(notes.contains("its checksum is another one"), "{notes}");
+}
+
+#[test]
 fn nothing_is_lost_when_the_analysis_is_slower_than_the_program() {
     let watched = Watched::new();
     let count = |buffer: &str| {

@@ -30,6 +30,8 @@ pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", ENDED_IN_LOG];
 pub const ARENA_PREFIX: &str = "arena-";
 /// The table of chunks: where they lie and whose they are.
 pub const CHUNKS_FILE: &str = "chunks";
+/// Checksums of a recording whose program has ended.
+pub const SUMS_FILE: &str = "sums";
 /// Where a reader that follows gives chunks back.
 pub const RETURNED_FILE: &str = "returned";
 

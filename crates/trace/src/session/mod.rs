@@ -21,6 +21,7 @@ mod records;
 mod shared;
 mod storage;
 mod stream;
+mod sums;
 mod tail;
 mod translate;
 
@@ -33,3 +34,4 @@ pub use records::{
 };
 pub use shared::ReturnedChunks;
 pub use storage::{Files, is_locked, sessions_of};
+pub use sums::seal;

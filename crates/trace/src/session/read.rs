@@ -45,7 +45,9 @@ static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin
 /// When it is not the folder of a session, or cannot be read. A table or arena that is damaged is told
 /// by [`Source::problems`] and read as far as it goes.
 pub fn open(folder: &Path) -> Result<Session, TraceError> {
-    Ok(Session::from_storage(Storage::open(folder, false)?))
+    let mut problems = Problems::default();
+    let storage = Storage::open(folder, false, &mut problems)?;
+    Ok(Session::from_storage(storage, problems))
 }
 
 /// Opens the folder of a session whose program may still run. [`Source::next_batch`] waits for more until the
@@ -54,7 +56,9 @@ pub fn open(folder: &Path) -> Result<Session, TraceError> {
 /// # Errors
 /// As [`open`].
 pub fn follow(folder: &Path, stop: Arc<AtomicBool>) -> Result<Session, TraceError> {
-    let mut session = Session::from_storage(Storage::open(folder, true)?);
+    let mut problems = Problems::default();
+    let storage = Storage::open(folder, true, &mut problems)?;
+    let mut session = Session::from_storage(storage, problems);
     session.stop = stop;
     Ok(session)
 }
@@ -90,11 +94,10 @@ impl Session {
     /// by [`Source::problems`].
     #[must_use]
     pub fn new(files: Files) -> Self {
-        Self::from_storage(Storage::Memory(files))
+        Self::from_storage(Storage::Memory(files), Problems::default())
     }
 
-    fn from_storage(storage: Storage) -> Self {
-        let mut problems = Problems::default();
+    fn from_storage(storage: Storage, mut problems: Problems) -> Self {
         let models = models(&storage, &mut problems);
         let is_exact = storage.text(EXACT_FILE).is_some();
         let filters = storage.text(FILTERS_FILE).unwrap_or_default();

@@ -15,7 +15,8 @@ use super::format::{
 };
 use super::place::ChunkPlace;
 use super::shared::{ReturnedChunks, SharedWords};
-use crate::TraceError;
+use super::sums::Sums;
+use crate::{Problems, TraceError};
 
 /// What is in the files of a session.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +40,7 @@ pub struct Files {
 pub(super) enum Storage {
     Memory(Files),
     /// The program has ended.
-    Finished(PathBuf),
+    Finished(PathBuf, Sums),
     /// The program may still run.
     Growing(Growing),
 }
@@ -62,7 +63,11 @@ impl ChunkWords {
 }
 
 impl Storage {
-    pub(super) fn open(folder: &Path, follow: bool) -> Result<Self, TraceError> {
+    pub(super) fn open(
+        folder: &Path,
+        follow: bool,
+        problems: &mut Problems,
+    ) -> Result<Self, TraceError> {
         let mark = folder.join(MARK_FILE);
         if !mark.exists() {
             let reason = format!("the folder has no file `{MARK_FILE}`");
@@ -73,7 +78,7 @@ impl Storage {
             return Err(TraceError::NoTrace { file: mark, reason: format!("expected {MARK:?}") });
         }
         if !follow {
-            return Ok(Self::Finished(folder.to_owned()));
+            return Ok(Self::Finished(folder.to_owned(), Sums::open(folder, problems)));
         }
         let returned = folder.join(RETURNED_FILE);
         let returned = match returned.exists() {
@@ -98,7 +103,7 @@ impl Storage {
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
         let folder = match self {
-            Self::Finished(folder) => folder,
+            Self::Finished(folder, _) => folder,
             Self::Growing(growing) => return growing.table(name, from, out),
             Self::Memory(files) => {
                 let table = match name {
@@ -125,7 +130,7 @@ impl Storage {
     /// A small file as a whole; none if it is not there.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let folder = match self {
-            Self::Finished(folder) => folder,
+            Self::Finished(folder, _) => folder,
             Self::Growing(growing) => &growing.folder,
             Self::Memory(_) => return None,
         };
@@ -143,14 +148,18 @@ impl Storage {
                 let chunk = arena.and_then(|arena| arena.get(start..end));
                 Ok(ChunkWords::Read(words(chunk.ok_or_else(outside)?)))
             }
-            Self::Finished(folder) => {
-                let file = File::open(folder.join(arena_file(place.arena)))?;
+            Self::Finished(folder, sums) => {
+                let name = arena_file(place.arena);
+                let file = File::open(folder.join(&name))?;
                 // A damaged table must not make us ask for memory that no chunk has.
                 if file.metadata()?.len() < start as u64 + size as u64 {
                     return Err(outside());
                 }
                 let mut bytes = vec![0; size];
                 file.read_exact_at(&mut bytes, start as u64)?;
+                if !sums.fits(&name, place.offset, &bytes) {
+                    return Err(io::Error::other("its checksum is another one"));
+                }
                 Ok(ChunkWords::Read(words(&bytes)))
             }
             Self::Growing(growing) => {
@@ -167,7 +176,7 @@ impl Storage {
     pub(super) fn living(&self, number: u64) -> io::Result<FxHashSet<u64>> {
         let (folder, is_kept) = match self {
             Self::Memory(_) => return Err(io::ErrorKind::NotFound.into()),
-            Self::Finished(folder) => (folder, true),
+            Self::Finished(folder, _) => (folder, true),
             Self::Growing(growing) => (&growing.folder, growing.returned.is_none()),
         };
         let path = folder.join(living_file(number));
@@ -202,7 +211,7 @@ impl Storage {
     /// What is written from now on is not read any more.
     pub(super) fn stop_growing(&mut self) {
         if let Self::Growing(growing) = self {
-            *self = Self::Finished(std::mem::take(&mut growing.folder));
+            *self = Self::Finished(std::mem::take(&mut growing.folder), Sums::default());
         }
     }
 }
