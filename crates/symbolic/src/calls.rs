@@ -14,7 +14,7 @@ use crate::execute::{
     Binding, CallSite, Entry, EntryId, Executor, Exit, Frame, OutcomeId, join_into,
 };
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Lock, State, Taken, unite};
+use crate::state::{Fresh, Knowledge, Lock, State, Taken, has_all, unite};
 use crate::threads::is_followed;
 use crate::within::DoingsId;
 
@@ -61,7 +61,7 @@ impl Executor<'_, '_> {
         if models.is_empty() && !calls.iter().any(is_relevant) {
             return true;
         }
-        let before = std::mem::take(state);
+        let before = state.clone();
         let mut after: Option<State> = None;
         let mut callbacks: Option<State> = None;
         for &call in models {
@@ -308,11 +308,11 @@ impl Executor<'_, '_> {
             bindings.pop();
         }
         let mut carried = SmallVec::new();
-        let mut inner = State {
-            started: state.started.clone(),
-            joined: state.joined.clone(),
-            sent: state.sent.clone(),
-            ..State::default()
+        let mut inner = Knowledge {
+            started: SmallVec::from_slice(&state.started),
+            joined: SmallVec::from_slice(&state.joined),
+            sent: SmallVec::from_slice(&state.sent),
+            ..Knowledge::default()
         };
         let told_locks = self.tell_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
@@ -334,7 +334,7 @@ impl Executor<'_, '_> {
         for (channel, path) in &state.received {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
-        let entry = Entry { bindings, aliases, state: inner };
+        let entry = Entry { bindings, aliases, state: State::from(inner) };
         (entry, Names { arguments, outer, carried, told_locks })
     }
 
@@ -345,7 +345,7 @@ impl Executor<'_, '_> {
         &self,
         state: &State,
         inward: &impl Fn(&Path) -> Option<Path>,
-        inner: &mut State,
+        inner: &mut Knowledge,
     ) -> SmallVec<[u8; 4]> {
         let is_single = |lock: &Lock| {
             matches!(self.sets[lock.objects][..], [object]
@@ -426,14 +426,22 @@ impl Executor<'_, '_> {
         let mut after = before.clone();
         let inner = &exit.state;
         let callee = self.contexts[context].instance;
-        after.gathered.retain(|put| !self.within.may_start(callee, put.1));
+        if after.gathered.iter().any(|put| self.within.may_start(callee, put.1)) {
+            after.gathered.retain(|put| !self.within.may_start(callee, put.1));
+        }
         let doings = self.within.method(callee);
-        unite(&mut after.started, &doings.started);
-        unite(&mut after.sent, &doings.sent);
-        after.joined = inner.joined.clone();
-        unite(&mut after.joined_some, &inner.joined_some);
+        after.unite_started(&doings.started);
+        after.unite_sent(&doings.sent);
+        if after.joined != inner.joined {
+            after.joined = inner.joined.clone();
+        }
+        if !has_all(&after.joined_some, &inner.joined_some) {
+            unite(&mut after.joined_some, &inner.joined_some);
+        }
         // The callee may have started more of them.
-        after.last_started.clear();
+        if !after.last_started.is_empty() {
+            after.last_started.clear();
+        }
         let outward: Vec<(Path, Path)> = {
             let of = |path: &Path| self.outward(frame, names, path).map(|to| (path.clone(), to));
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
@@ -468,8 +476,10 @@ impl Executor<'_, '_> {
                     }
                 }
             }
-            after.told.sort_unstable();
-            after.told.dedup();
+            if !after.told.is_sorted_by(|one, other| one < other) {
+                after.told.sort_unstable();
+                after.told.dedup();
+            }
         }
         // A callee for many was told of what is fresh only if that is so for all callers; of the rest nobody
         // knows what became of it.
@@ -478,7 +488,7 @@ impl Executor<'_, '_> {
                 inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
             if !is_still && let Some(fresh) = after.fresh(path) {
                 let objects = Arc::clone(&self.sets[fresh.objects]);
-                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
+                after.keep_fresh(|fresh| !fresh.path.begins_with(path));
                 self.escape(&objects, &mut after);
             }
         }
@@ -522,7 +532,7 @@ impl Executor<'_, '_> {
                 let is_watched = |object: &ObjectId| {
                     objects.binary_search(object).is_ok() && !self.sharing.is_private(*object)
                 };
-                after.fresh.retain(|fresh| !fresh.holders.iter().any(is_watched));
+                after.keep_fresh(|fresh| !fresh.holders.iter().any(is_watched));
             }
         }
     }
@@ -551,16 +561,18 @@ fn leave_locks(
     told_locks: &[u8],
     outward: &impl Fn(&Path) -> Option<Path>,
 ) {
-    let mut told_locks = told_locks.iter();
-    after.locks.retain(|lock| {
-        let inherited = told_locks.next().copied();
-        let is_held = inherited == Some(u8::MAX)
-            || inner.locks.iter().any(|inner| inner.inherited == inherited);
-        if !is_held {
-            lock.count -= 1;
-        }
-        lock.count > 0
-    });
+    let is_held = |told: Option<u8>| {
+        told == Some(u8::MAX) || inner.locks.iter().any(|inner| inner.inherited == told)
+    };
+    let mut told_locks = (0..after.locks.len()).map(|at| told_locks.get(at).copied());
+    if !told_locks.clone().all(is_held) {
+        after.locks.retain(|lock| {
+            if !told_locks.next().is_some_and(is_held) {
+                lock.count -= 1;
+            }
+            lock.count > 0
+        });
+    }
     for lock in inner.locks.iter().filter(|lock| lock.inherited.is_none()) {
         let path = lock.path.as_ref().and_then(outward);
         match after

@@ -36,7 +36,7 @@ use crate::path::{Path, Root};
 use crate::releases::Releases;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
+use crate::state::{Channel, ChannelId, Holders, Joined, Knowledge, ObjectsId, State};
 use crate::threads::{Threads, is_followed};
 use crate::views::Views;
 use crate::within::Within;
@@ -306,16 +306,16 @@ impl<'e, 'm> Executor<'e, 'm> {
                 }
             }
         }
-        ends.into_iter().map(|(origin, state)| (origin, state.joined)).collect()
+        ends.into_iter().map(|(origin, state)| (origin, state.joined.clone())).collect()
     }
 
     /// A thread is about to be started.
     pub(crate) fn note_start(&mut self, thread: OriginId, state: &State) {
-        let state = State {
+        let state = State::from(Knowledge {
             started: state.started.clone(),
             joined: state.joined.clone(),
-            ..State::default()
-        };
+            ..Knowledge::default()
+        });
         match self.at_start.get_mut(&thread) {
             Some(known) => {
                 known.join(&state);
@@ -330,7 +330,7 @@ impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn send(&mut self, channel: Channel, state: &mut State) {
         if self.signals.is_useful(channel) {
             let channel = self.channels.intern(channel);
-            unite(&mut state.sent, &[channel]);
+            state.unite_sent(&[channel]);
         }
     }
 
@@ -449,7 +449,10 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Notes how a context is left; says whether that is new for callers.
     fn set_exit(&mut self, context: ContextId, exit: Exit) -> bool {
-        let state = State { started: SmallVec::new(), sent: SmallVec::new(), ..exit.state.clone() };
+        let mut state = exit.state.clone();
+        if !state.started.is_empty() || !state.sent.is_empty() {
+            (state.started, state.sent) = Default::default();
+        }
         let outcome = self.outcomes.intern(Arc::new(Exit { state, ..exit.clone() }));
         let data = &mut self.contexts[context];
         data.exit = Some(exit);
