@@ -10,13 +10,11 @@ use unsnarl_program::heap::{Call, EdgeKind, InstanceId, ObjectId};
 
 use crate::access::value_of;
 use crate::event::{ContextId, PathStep};
-use crate::execute::{
-    Binding, CallSite, Entry, EntryId, Executor, Exit, Frame, OutcomeId, join_into,
-};
+use crate::execute::{Binding, CallSite, Entry, EntryId, Executor, Frame, join_into};
+use crate::memory::{Left, PastCall};
 use crate::path::{Path, Root};
 use crate::state::{Fresh, Knowledge, Lock, State, Taken, has_all, unite};
 use crate::threads::is_followed;
-use crate::within::DoingsId;
 
 /// How many locks a callee is told of that may be several objects and have no name.
 const VAGUE_LOCKS: usize = 1;
@@ -137,6 +135,12 @@ impl Executor<'_, '_> {
         if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
+        let site = (frame.context, id, callees[0]);
+        if let Some(past) = self.recall_call(site, before) {
+            let (entered, after) = (Arc::clone(&past.entered), past.after.clone());
+            self.note_entered(&entered, id, before);
+            return after;
+        }
         let is_made = match arguments.first() {
             Some(&Some(this)) => self.is_private(frame, this),
             // By reflection.
@@ -150,31 +154,35 @@ impl Executor<'_, '_> {
         let entered = self.contexts_of(frame, id, callees, entry);
         let mut is_passed_over = entered.len() < callees.len();
         let mut after = None;
-        let mut known: SmallVec<[(OutcomeId, bool, DoingsId); 4]> = SmallVec::new();
+        let mut left: SmallVec<[Left; 4]> = SmallVec::new();
         for &context in &*entered {
             self.ensure(context);
-            if self.is_final {
-                let scopes = self.scopes(before);
-                self.entered.push((context, id, scopes));
-            }
-            let Some(outcome) = self.contexts[context].outcome else {
+            let Some(way) = self.left(context) else {
                 is_passed_over |= self.is_passed_over(frame.context);
                 continue;
             };
             // Most of many callees are left alike.
-            let doings = self.within.number(self.contexts[context].instance);
-            let left = (outcome, self.is_merged(context), doings);
-            if !known.contains(&left) {
-                known.push(left);
-                let exit = Arc::clone(&self.outcomes[outcome]);
-                let state = self.leave(frame, context, &names, &exit, result, before);
+            if !left.contains(&way) {
+                left.push(way);
+                let state = self.leave(frame, way, &names, result, before);
                 join_into(&mut after, Cow::Owned(state));
             }
         }
         if is_passed_over {
             join_into(&mut after, Cow::Borrowed(before));
         }
+        self.note_entered(&entered, id, before);
+        let (before, after_it) = (before.clone(), after.clone());
+        self.remember_call(site, PastCall { before, entered, left, after: after_it });
         after
+    }
+
+    /// Notes for the last round which contexts a call enters.
+    fn note_entered(&mut self, contexts: &[ContextId], call: StatementId, state: &State) {
+        if self.is_final {
+            let scopes = self.scopes(state);
+            self.entered.extend(contexts.iter().map(|&context| (context, call, scopes)));
+        }
     }
 
     /// Whether only one thread ever sees what a value refers to: it need not be told to be new.
@@ -417,19 +425,18 @@ impl Executor<'_, '_> {
     fn leave(
         &mut self,
         frame: &Frame,
-        context: ContextId,
+        left: Left,
         names: &Names,
-        exit: &Exit,
         result: Option<Value>,
         before: &State,
     ) -> State {
         let mut after = before.clone();
+        let exit = Arc::clone(&self.outcomes[left.outcome]);
         let inner = &exit.state;
-        let callee = self.contexts[context].instance;
-        if after.gathered.iter().any(|put| self.within.may_start(callee, put.1)) {
-            after.gathered.retain(|put| !self.within.may_start(callee, put.1));
+        let doings = self.within.doings(left.doings);
+        if after.gathered.iter().any(|put| doings.may_start(put.1)) {
+            after.gathered.retain(|put| !doings.may_start(put.1));
         }
-        let doings = self.within.method(callee);
         after.unite_started(&doings.started);
         after.unite_sent(&doings.sent);
         if after.joined != inner.joined {
@@ -492,7 +499,7 @@ impl Executor<'_, '_> {
                 self.escape(&objects, &mut after);
             }
         }
-        if self.is_merged(context) {
+        if left.is_merged {
             self.leave_merged(frame, names, inner, &outward, &mut after);
             return after;
         }

@@ -30,7 +30,7 @@ use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
 use crate::initializers::Initializers;
-use crate::memory::Memory;
+use crate::memory::{CallOf, Memory, PastCall};
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::releases::Releases;
@@ -111,6 +111,8 @@ pub(crate) struct Executor<'e, 'm> {
     depends: FxHashSet<(ContextId, StatementId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
+    /// How calls went the last time.
+    pub(crate) past_calls: FxHashMap<CallOf, PastCall>,
     /// For each object the private ones in it.
     pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
@@ -147,7 +149,7 @@ pub(crate) struct Context {
     exit: Option<Exit>,
     /// The exit for callers, who know already what may be started and sent within.
     pub(crate) outcome: Option<OutcomeId>,
-    is_merged: bool,
+    pub(crate) is_merged: bool,
     progress: Progress,
     rounds: u8,
     callers: Vec<(ContextId, StatementId)>,
@@ -236,6 +238,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             ranks: callees_first(heap),
             depends: FxHashSet::default(),
             call_sites: FxHashMap::default(),
+            past_calls: FxHashMap::default(),
             private_inside: FxHashMap::default(),
             depth: 0,
             memories: SecondaryMap::new(),
@@ -334,17 +337,21 @@ impl<'e, 'm> Executor<'e, 'm> {
         }
     }
 
+    /// Whether a call whose callee is not known to return is taken not to return.
+    pub(crate) fn waits_for_callees(&self) -> bool {
+        if self.is_final { self.cut.is_empty() } else { self.steps_left > 0 }
+    }
+
     /// Whether a call is taken to do nothing whose callee is not known to return: as yet it is not known, but
     /// where the execution was cut short nobody will ever know.
     pub(crate) fn is_passed_over(&mut self, caller: ContextId) -> bool {
-        if self.is_final {
-            return !self.cut.is_empty();
-        }
-        if self.steps_left > 0 {
+        if self.waits_for_callees() {
             return false;
         }
-        // Once there are steps again, it may turn out not to return.
-        self.queue(caller);
+        if !self.is_final {
+            // Once there are steps again, it may turn out not to return.
+            self.queue(caller);
+        }
         true
     }
 
@@ -361,10 +368,6 @@ impl<'e, 'm> Executor<'e, 'm> {
                 self.process(context);
             }
         }
-    }
-
-    pub(crate) fn is_merged(&self, context: ContextId) -> bool {
-        self.contexts[context].is_merged
     }
 
     /// Processes a context that is new, at once if calls are not too deep.
