@@ -22,7 +22,7 @@ use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, SetId};
 use unsnarl_program::{MethodId, Program};
 
-pub(crate) use entry::{Binding, Entry};
+pub(crate) use entry::{Arguments, Binding, Entry};
 
 use crate::deeds::{Scopes, ScopesId};
 use crate::emit::{Time, TimeId};
@@ -104,6 +104,8 @@ pub(crate) struct Executor<'e, 'm> {
     entries: SecondaryMap<InstanceId, u16>,
     most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
+    /// What is known about the arguments of methods that are entered in many states.
+    arguments: FxHashMap<InstanceId, Arc<Arguments>>,
     /// To be processed again, callees before their callers, who depend on them.
     open: BinaryHeap<Reverse<(u32, ContextId)>>,
     /// The place of each method in that order.
@@ -234,6 +236,7 @@ impl<'e, 'm> Executor<'e, 'm> {
             entries: SecondaryMap::new(),
             most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
+            arguments: FxHashMap::default(),
             open: BinaryHeap::new(),
             ranks: callees_first(heap),
             depends: FxHashSet::default(),
@@ -499,7 +502,12 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     pub(crate) fn points_to(&mut self, frame: &Frame, value: Value) -> ObjectsId {
-        let Some(set) = self.heap.set_of(frame.instance, value) else { return self.set(&[]) };
+        self.objects_of(frame.instance, value)
+    }
+
+    /// The objects that a value of a method may refer to.
+    pub(crate) fn objects_of(&mut self, instance: InstanceId, value: Value) -> ObjectsId {
+        let Some(set) = self.heap.set_of(instance, value) else { return self.set(&[]) };
         if let Some(known) = self.heap_sets[set] {
             return known;
         }

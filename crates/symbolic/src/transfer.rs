@@ -308,11 +308,9 @@ impl Executor<'_, '_> {
             };
             return Some((Path::root(Root::Class(ty)), self.set(&[object])));
         }
-        let statements = frame.facts.body.statements.values();
-        let this =
-            statements.filter(|s| s.operation == Operation::Parameter(0)).find_map(|s| s.result);
+        let this = frame.facts.parameters.iter().find(|(number, _)| *number == 0);
         Some(match this {
-            Some(this) => (self.strict_path(frame, this), self.points_to(frame, this)),
+            Some(&(_, this)) => (self.strict_path(frame, this), self.points_to(frame, this)),
             None => {
                 // `this` is not used otherwise.
                 let receiver = self.heap.instances[frame.instance].receiver;
