@@ -68,10 +68,18 @@ pub(crate) fn solve_heap<'m>(
     });
     let objects = objects.collect::<Vec<_>>();
     let calls = flat_calls(&builder);
+    let mut call_starts = vec![0; builder.instances.len() + 1];
+    for call in &calls {
+        call_starts[call.caller.index() + 1] += 1;
+    }
+    for at in 1..call_starts.len() {
+        call_starts[at] += call_starts[at - 1];
+    }
     let mut heap = Heap {
         gaps: builder.graph.gaps,
         widened,
         calls,
+        call_starts,
         sets: sets.all,
         values,
         contents,
