@@ -57,7 +57,7 @@ impl ConflictClass {
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut counts = ConflictClass::ALL.map(|class| (class, 0));
     let graphs = input.use_graphs.as_ref();
-    let races = input.conflicts().variables.par_iter().map(|conflicting| {
+    let races = input.conflicting().par_iter().map(|conflicting| {
         let race = Race::new(input.describe, conflicting);
         let mut finding = race.finding();
         finding.uses = graphs.and_then(|graphs| race.uses(graphs));

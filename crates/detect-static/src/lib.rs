@@ -37,14 +37,15 @@ mod waits;
 mod walk;
 mod ways_out;
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
+use rayon::prelude::*;
 use unsnarl_findings::{Finding, Rule};
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_symbolic::Execution;
 
-use conflict::Conflicts;
+use conflict::{Conflicting, Conflicts};
 use describe::Describe;
 use lock_index::LockIndex;
 use lock_use::LockUse;
@@ -126,18 +127,19 @@ struct Input<'i, 'm> {
     /// Program and execution, and names for what is in them.
     describe: &'i Describe<'i, 'm>,
     options: &'i Options,
-    conflicts: OnceCell<Conflicts>,
+    /// The pairs of accesses that nothing keeps apart; nothing unless they are wanted.
+    conflicts: Option<Conflicts>,
     /// If they are wanted and can be made.
     use_graphs: Option<UseGraphs<'i, 'm>>,
-    lock_index: OnceCell<LockIndex>,
+    lock_index: OnceLock<LockIndex>,
     /// What the input does with locks; nothing unless a detector is wanted that looks at it.
     lock_use: LockUse,
 }
 
 impl Input<'_, '_> {
-    /// The pairs of accesses that nothing keeps apart, looked for once if anybody wants them.
-    fn conflicts(&self) -> &Conflicts {
-        self.conflicts.get_or_init(|| conflict::conflicts(self.describe, self.options))
+    /// The variables with pairs of accesses that nothing keeps apart.
+    fn conflicting(&self) -> &[Conflicting] {
+        self.conflicts.as_ref().map_or(&[], |conflicts| &conflicts.variables)
     }
 
     /// The lock events by what is done with which object.
@@ -165,15 +167,25 @@ pub fn check(
     };
     let describe = Describe::new(program, execution);
     let use_graphs = options.use_graphs.then(|| UseGraphs::new(&describe)).flatten();
-    let (conflicts, lock_index) = Default::default();
-    let describe = &describe;
+    let is_about_races =
+        |it: &&Detector| matches!(it.rule, Rule::DataRace | Rule::UnsafePublication);
+    let conflicts =
+        wanted.iter().any(is_about_races).then(|| conflict::conflicts(&describe, options));
+    let (describe, lock_index) = (&describe, OnceLock::new());
     let input = Input { describe, options, conflicts, use_graphs, lock_index, lock_use };
+    let run = |detector: &&Detector| {
+        let mut output = Output::default();
+        (detector.run)(&input, &mut output);
+        output
+    };
     let mut checked = Checked::default();
-    for detector in &wanted {
-        (detector.run)(&input, &mut checked);
+    for (detector, output) in wanted.iter().zip(wanted.par_iter().map(run).collect::<Vec<_>>()) {
+        checked.findings.extend(output.findings);
+        checked.notes.extend(output.notes);
+        checked.stats.extend(output.stats);
         checked.rules.push(detector.rule);
     }
-    if let Some(conflicts) = input.conflicts.get() {
+    if let Some(conflicts) = &input.conflicts {
         checked.stats.extend(conflicts.stats.iter().copied());
         checked.notes.extend(conflicts.note());
     }

@@ -67,8 +67,7 @@ static PARTS_AFFECTED: Heuristic = Heuristic {
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let describe = input.describe;
     let racy: Vec<(FieldId, &[Pair])> = input
-        .conflicts()
-        .variables
+        .conflicting()
         .iter()
         .filter_map(|conflicting| match conflicting.kind {
             VariableKind::Field(field) => {

@@ -45,6 +45,8 @@ pub struct Heap<'m> {
     pub widened: Vec<String>,
     /// Sorted by caller and statement.
     pub(crate) calls: Vec<Call>,
+    /// For each instance, where its calls begin; and where those of the last one end.
+    pub(crate) call_starts: Vec<u32>,
     pub(crate) models: FxHashMap<(InstanceId, StatementId), SmallVec<[ModelCall<'m>; 1]>>,
     pub(crate) sets: PrimaryMap<SetId, Box<[ObjectId]>>,
     /// The sets of the values of each instance.
@@ -264,9 +266,8 @@ impl<'m> Heap<'m> {
     }
 
     pub(crate) fn calls_range(&self, instance: InstanceId) -> std::ops::Range<usize> {
-        let start = self.calls.partition_point(|call| call.caller < instance);
-        let end = self.calls.partition_point(|call| call.caller <= instance);
-        start..end
+        let start_of = |index: usize| self.call_starts.get(index).map_or(0, |&at| at as usize);
+        start_of(instance.index())..start_of(instance.index() + 1)
     }
 
     /// The calls of one statement in a context.

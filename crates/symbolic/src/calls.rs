@@ -1,22 +1,22 @@
 //! Calls: how the state of a caller is told in the names of a callee, and back.
 
+mod leave;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_models::Effect;
 use unsnarl_program::body::{Operation, StatementId, Value};
-use unsnarl_program::heap::{Call, EdgeKind, InstanceId, ObjectId};
+use unsnarl_program::heap::{Call, EdgeKind, InstanceId};
 
 use crate::access::value_of;
 use crate::event::{ContextId, PathStep};
-use crate::execute::{
-    Binding, CallSite, Entry, EntryId, Executor, Exit, Frame, OutcomeId, join_into,
-};
+use crate::execute::{Binding, CallSite, Entry, EntryId, Executor, Frame, join_into};
+use crate::memory::{Left, PastCall};
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Lock, State, Taken, unite};
+use crate::state::{Fresh, Knowledge, Lock, State, Taken};
 use crate::threads::is_followed;
-use crate::within::DoingsId;
 
 /// How many locks a callee is told of that may be several objects and have no name.
 const VAGUE_LOCKS: usize = 1;
@@ -61,7 +61,7 @@ impl Executor<'_, '_> {
         if models.is_empty() && !calls.iter().any(is_relevant) {
             return true;
         }
-        let before = std::mem::take(state);
+        let before = state.clone();
         let mut after: Option<State> = None;
         let mut callbacks: Option<State> = None;
         for &call in models {
@@ -137,6 +137,12 @@ impl Executor<'_, '_> {
         if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
+        let site = (frame.context, id, callees[0]);
+        if let Some(past) = self.recall_call(site, before) {
+            let (entered, after) = (Arc::clone(&past.entered), past.after.clone());
+            self.note_entered(&entered, id, before);
+            return after;
+        }
         let is_made = match arguments.first() {
             Some(&Some(this)) => self.is_private(frame, this),
             // By reflection.
@@ -150,31 +156,35 @@ impl Executor<'_, '_> {
         let entered = self.contexts_of(frame, id, callees, entry);
         let mut is_passed_over = entered.len() < callees.len();
         let mut after = None;
-        let mut known: SmallVec<[(OutcomeId, bool, DoingsId); 4]> = SmallVec::new();
+        let mut left: SmallVec<[Left; 4]> = SmallVec::new();
         for &context in &*entered {
             self.ensure(context);
-            if self.is_final {
-                let scopes = self.scopes(before);
-                self.entered.push((context, id, scopes));
-            }
-            let Some(outcome) = self.contexts[context].outcome else {
+            let Some(way) = self.left(context) else {
                 is_passed_over |= self.is_passed_over(frame.context);
                 continue;
             };
             // Most of many callees are left alike.
-            let doings = self.within.number(self.contexts[context].instance);
-            let left = (outcome, self.is_merged(context), doings);
-            if !known.contains(&left) {
-                known.push(left);
-                let exit = Arc::clone(&self.outcomes[outcome]);
-                let state = self.leave(frame, context, &names, &exit, result, before);
+            if !left.contains(&way) {
+                left.push(way);
+                let state = self.leave(frame, way, &names, result, before);
                 join_into(&mut after, Cow::Owned(state));
             }
         }
         if is_passed_over {
             join_into(&mut after, Cow::Borrowed(before));
         }
+        self.note_entered(&entered, id, before);
+        let (before, after_it) = (before.clone(), after.clone());
+        self.remember_call(site, PastCall { before, entered, left, after: after_it });
         after
+    }
+
+    /// Notes for the last round which contexts a call enters.
+    fn note_entered(&mut self, contexts: &[ContextId], call: StatementId, state: &State) {
+        if self.is_final {
+            let scopes = self.scopes(state);
+            self.entered.extend(contexts.iter().map(|&context| (context, call, scopes)));
+        }
     }
 
     /// Whether only one thread ever sees what a value refers to: it need not be told to be new.
@@ -308,11 +318,11 @@ impl Executor<'_, '_> {
             bindings.pop();
         }
         let mut carried = SmallVec::new();
-        let mut inner = State {
-            started: state.started.clone(),
-            joined: state.joined.clone(),
-            sent: state.sent.clone(),
-            ..State::default()
+        let mut inner = Knowledge {
+            started: SmallVec::from_slice(&state.started),
+            joined: SmallVec::from_slice(&state.joined),
+            sent: SmallVec::from_slice(&state.sent),
+            ..Knowledge::default()
         };
         let told_locks = self.tell_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
@@ -334,7 +344,7 @@ impl Executor<'_, '_> {
         for (channel, path) in &state.received {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
-        let entry = Entry { bindings, aliases, state: inner };
+        let entry = Entry { bindings, aliases, state: State::from(inner) };
         (entry, Names { arguments, outer, carried, told_locks })
     }
 
@@ -345,7 +355,7 @@ impl Executor<'_, '_> {
         &self,
         state: &State,
         inward: &impl Fn(&Path) -> Option<Path>,
-        inner: &mut State,
+        inner: &mut Knowledge,
     ) -> SmallVec<[u8; 4]> {
         let is_single = |lock: &Lock| {
             matches!(self.sets[lock.objects][..], [object]
@@ -411,165 +421,5 @@ impl Executor<'_, '_> {
             }
         }
         captured
-    }
-
-    /// The state of the caller after the callee has returned.
-    fn leave(
-        &mut self,
-        frame: &Frame,
-        context: ContextId,
-        names: &Names,
-        exit: &Exit,
-        result: Option<Value>,
-        before: &State,
-    ) -> State {
-        let mut after = before.clone();
-        let inner = &exit.state;
-        let callee = self.contexts[context].instance;
-        after.gathered.retain(|put| !self.within.may_start(callee, put.1));
-        let doings = self.within.method(callee);
-        unite(&mut after.started, &doings.started);
-        unite(&mut after.sent, &doings.sent);
-        after.joined = inner.joined.clone();
-        unite(&mut after.joined_some, &inner.joined_some);
-        // The callee may have started more of them.
-        after.last_started.clear();
-        let outward: Vec<(Path, Path)> = {
-            let of = |path: &Path| self.outward(frame, names, path).map(|to| (path.clone(), to));
-            let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
-            let locks = inner.locks.iter().filter_map(|lock| lock.path.as_ref());
-            let joined = inner.joined_paths.iter().map(|(path, _)| path);
-            let told = exit.if_nonzero.iter().chain(&exit.if_zero).flatten();
-            let received = inner.received.iter().chain(told);
-            let received = received.filter_map(|(_, path)| path.as_ref());
-            fresh.chain(locks).chain(joined).chain(received).filter_map(of).collect()
-        };
-        let outward = |path: &Path| {
-            let found = outward.iter().find(|(from, _)| from == path);
-            found.map(|(_, to)| to.clone())
-        };
-        for (path, thread) in &inner.joined_paths {
-            if let Some(path) = outward(path) {
-                let joined = (path, *thread);
-                if let Err(at) = after.joined_paths.binary_search(&joined) {
-                    after.joined_paths.insert(at, joined);
-                }
-            }
-        }
-        for (channel, path) in &inner.received {
-            after.add_received((*channel, path.as_ref().and_then(outward)));
-        }
-        if let Some(result) = result {
-            for (is_nonzero, told) in [(true, &exit.if_nonzero), (false, &exit.if_zero)] {
-                for (channel, path) in told.iter().flatten() {
-                    let received = (*channel, path.as_ref().and_then(outward));
-                    if !after.received.contains(&received) {
-                        after.told.push((result, is_nonzero, received.0, received.1));
-                    }
-                }
-            }
-            after.told.sort_unstable();
-            after.told.dedup();
-        }
-        // A callee for many was told of what is fresh only if that is so for all callers; of the rest nobody
-        // knows what became of it.
-        for path in &names.carried {
-            let is_still =
-                inner.fresh.iter().any(|fresh| outward(&fresh.path).as_ref() == Some(path));
-            if !is_still && let Some(fresh) = after.fresh(path) {
-                let objects = Arc::clone(&self.sets[fresh.objects]);
-                after.fresh.retain(|fresh| !fresh.path.begins_with(path));
-                self.escape(&objects, &mut after);
-            }
-        }
-        if self.is_merged(context) {
-            self.leave_merged(frame, names, inner, &outward, &mut after);
-            return after;
-        }
-        for fresh in &inner.fresh {
-            if let Some(path) = outward(&fresh.path) {
-                self.hold(&self.sets[fresh.objects], fresh, &mut after);
-                after.add_fresh(Fresh { path, ..fresh.clone() });
-            }
-        }
-        leave_locks(&mut after, inner, &names.told_locks, &outward);
-        if let (Some(holders), Some(result)) = (&exit.fresh_result, result) {
-            self.make(frame, result, holders.clone(), &mut after);
-        }
-        after
-    }
-
-    /// What a callee for many has stored: into what is not fresh here, it escapes.
-    fn leave_merged(
-        &self,
-        frame: &Frame,
-        names: &Names,
-        inner: &State,
-        outward: &impl Fn(&Path) -> Option<Path>,
-        after: &mut State,
-    ) {
-        for fresh in &inner.fresh {
-            let path = outward(&fresh.path);
-            if let Some(known) = path.and_then(|path| after.fresh(&path)) {
-                let objects = known.objects;
-                let fresh = Fresh { is_assumed: known.is_assumed, ..fresh.clone() };
-                self.hold(&self.sets[objects], &fresh, after);
-            }
-        }
-        for &value in names.arguments.iter().flatten() {
-            if after.fresh(&self.strict_path(frame, value)).is_none() {
-                let objects = self.heap.points_to(frame.instance, value);
-                let is_watched = |object: &ObjectId| {
-                    objects.binary_search(object).is_ok() && !self.sharing.is_private(*object)
-                };
-                after.fresh.retain(|fresh| !fresh.holders.iter().any(is_watched));
-            }
-        }
-    }
-
-    /// A path of the callee in the names of the caller.
-    fn outward(&self, frame: &Frame, names: &Names, path: &Path) -> Option<Path> {
-        match path.root {
-            Root::Static(_) | Root::Class(_) => Some(path.clone()),
-            Root::Outer(number) => {
-                let root = *names.outer.get(usize::from(number))?;
-                Some(Path { root, steps: path.steps.clone() })
-            }
-            Root::Parameter(number) => {
-                let value = (*names.arguments.get(usize::from(number))?)?;
-                path.rebase(&self.strict_path(frame, value))
-            }
-            Root::Value(_) => None,
-        }
-    }
-}
-
-/// Locks that the callee released or acquired for its caller.
-fn leave_locks(
-    after: &mut State,
-    inner: &State,
-    told_locks: &[u8],
-    outward: &impl Fn(&Path) -> Option<Path>,
-) {
-    let mut told_locks = told_locks.iter();
-    after.locks.retain(|lock| {
-        let inherited = told_locks.next().copied();
-        let is_held = inherited == Some(u8::MAX)
-            || inner.locks.iter().any(|inner| inner.inherited == inherited);
-        if !is_held {
-            lock.count -= 1;
-        }
-        lock.count > 0
-    });
-    for lock in inner.locks.iter().filter(|lock| lock.inherited.is_none()) {
-        let path = lock.path.as_ref().and_then(outward);
-        match after
-            .locks
-            .iter_mut()
-            .find(|held| held.mode == lock.mode && held.path.is_some() && held.path == path)
-        {
-            Some(held) => held.count = held.count.saturating_add(lock.count),
-            None => after.locks.push(Lock { path, taken: Taken::Now, ..lock.clone() }),
-        }
     }
 }

@@ -6,6 +6,7 @@
 //! making it, or as the object that it runs on. What was made by somebody else must moreover have been
 //! stored into one host only.
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntitySet;
 use unsnarl_program::heap::{Heap, ObjectId, OriginId, Variable};
@@ -29,15 +30,15 @@ pub(crate) fn confined(
             made.entry(origin).or_default().push(id);
         }
     }
-    let mut found = FxHashSet::default();
-    for (thread, origin) in heap.origins.iter() {
-        let Some(root) = origin.receiver else { continue };
+    let roots = heap.origins.iter().filter_map(|(thread, origin)| {
+        let root = origin.receiver?;
         let is_own = !seen_receivers.contains(thread)
             && !sharing.is_loaded(thread, root)
             && heap.objects[root].origin != Some(thread);
-        if !is_own {
-            continue;
-        }
+        is_own.then_some((thread, root))
+    });
+    let roots: Vec<(OriginId, ObjectId)> = roots.collect();
+    let inside_of = |&(thread, root): &(OriginId, ObjectId)| {
         let own = made.get(&thread).into_iter().flatten().copied();
         let mut inside = heap.reachable(own.chain([root]), is_seen);
         let is_own = |object: ObjectId| heap.objects[object].origin == Some(thread);
@@ -70,9 +71,11 @@ pub(crate) fn confined(
             }
         }
         // What the thread itself makes refers to what the thread itself has.
+        let mut known: FxHashSet<(Variable, *const ObjectId)> = FxHashSet::default();
         for holder in inside.iter().filter(|&holder| !is_own(holder)) {
             let variables = heap.references_of(holder);
-            for (variable, held) in variables.filter(|&(name, _)| is_seen(holder, name)) {
+            let variables = variables.filter(|&(name, _)| is_seen(holder, name));
+            for (variable, held) in variables.filter(|it| known.insert((it.0, it.1.as_ptr()))) {
                 let foreign = held.iter().copied().filter(|&object| !is_own(object));
                 open.extend(foreign.filter(|&object| !hosts.is_hosted_in(object, variable)));
             }
@@ -82,7 +85,8 @@ pub(crate) fn confined(
                 heap.each_set([object], is_seen, |held| open.extend_from_slice(held));
             }
         }
-        found.extend(inside.iter().map(|object| (thread, object)));
-    }
-    found
+        (thread, inside)
+    };
+    let found: Vec<_> = roots.par_iter().map(inside_of).collect();
+    found.iter().flat_map(|(thread, inside)| inside.iter().map(|it| (*thread, it))).collect()
 }

@@ -17,7 +17,7 @@ use unsnarl_program::heap::{ObjectId, OriginId};
 use crate::Execution;
 use crate::event::{ContextId, EventId, SeenId};
 use crate::execute::{Context, Executor, Frame};
-use crate::state::{State, Taken};
+use crate::state::{Lock, State, Taken};
 
 entity_id! {
     /// The lock scopes around something that a method does.
@@ -111,14 +111,14 @@ impl Execution<'_> {
 impl Executor<'_, '_> {
     /// Notes by which statement the locks of a state were taken.
     pub(crate) fn note_taken(&self, frame: &Frame, id: StatementId, state: &mut State) {
-        for lock in &mut state.locks {
-            if lock.taken == Taken::Now {
-                lock.taken = Taken::At(id);
-            } else if matches!(lock.taken, Taken::At(_)) {
-                let held = &self.sets[lock.objects];
-                if self.gives_back_once(frame, id, held) {
-                    lock.taken = Taken::At(id);
-                }
+        let is_taken = |lock: &Lock| match lock.taken {
+            Taken::Now => true,
+            Taken::Outside => false,
+            Taken::At(_) => self.gives_back_once(frame, id, &self.sets[lock.objects]),
+        };
+        for at in 0..state.locks.len() {
+            if is_taken(&state.locks[at]) {
+                state.locks[at].taken = Taken::At(id);
             }
         }
     }

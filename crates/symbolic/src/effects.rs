@@ -100,7 +100,8 @@ impl<'m> Executor<'_, 'm> {
                 && let Effect::Start { groups, .. } = start.effect
                 && groups.contains(group)
             {
-                state.add_joined(self.joined(frame, thread, false, state));
+                let joined = self.joined(frame, thread, false, state);
+                state.add_joined(joined);
             }
         }
     }
@@ -301,7 +302,9 @@ impl<'m> Executor<'_, 'm> {
         state: &mut State,
     ) {
         let is_only = state.has_none_running(thread);
-        state.last_started.retain(|(_, last)| *last != thread);
+        if state.last_started.iter().any(|(_, last)| *last == thread) {
+            state.last_started.retain(|(_, last)| *last != thread);
+        }
         let Some(Effect::Start { groups, .. }) =
             self.heap.origins[thread].start.map(|start| start.effect)
         else {
@@ -319,7 +322,9 @@ impl<'m> Executor<'_, 'm> {
                 state.last_started.push((path, thread));
             }
         }
-        state.last_started.sort_unstable();
+        if !state.last_started.is_sorted() {
+            state.last_started.sort_unstable();
+        }
     }
 
     /// Whether the object on which a thread is started belongs to that thread alone: it has no other
@@ -349,9 +354,12 @@ impl<'m> Executor<'_, 'm> {
                 .as_ref()
                 .is_some_and(|path| state.last_started.contains(&(path.clone(), thread)));
             if is_last || self.joins_all(thread, &objects) {
-                state.add_joined(self.joined(frame, thread, false, state));
+                let joined = self.joined(frame, thread, false, state);
+                state.add_joined(joined);
             } else {
-                unite(&mut state.joined_some, &[thread]);
+                if !state.joined_some.contains(&thread) {
+                    unite(&mut state.joined_some, &[thread]);
+                }
             }
             if let Some(path) = &path {
                 let joined = (path.clone(), thread);

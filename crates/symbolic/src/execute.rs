@@ -22,7 +22,7 @@ use unsnarl_program::body::{StatementId, Value};
 use unsnarl_program::heap::{Call, Heap, InstanceId, ObjectId, OriginId, SetId};
 use unsnarl_program::{MethodId, Program};
 
-pub(crate) use entry::{Binding, Entry};
+pub(crate) use entry::{Arguments, Binding, Entry};
 
 use crate::deeds::{Scopes, ScopesId};
 use crate::emit::{Time, TimeId};
@@ -30,13 +30,13 @@ use crate::event::ContextId;
 use crate::flow::{Flow, join_result, meet};
 use crate::gather::Gathered;
 use crate::initializers::Initializers;
-use crate::memory::Memory;
+use crate::memory::{CallOf, Memory, PastCall};
 use crate::method::{MethodFacts, Methods};
 use crate::path::{Path, Root};
 use crate::releases::Releases;
 use crate::sharing::SharingFacts;
 use crate::signals::Signals;
-use crate::state::{Channel, ChannelId, Holders, Joined, ObjectsId, State, unite};
+use crate::state::{Channel, ChannelId, Holders, Joined, Knowledge, ObjectsId, State};
 use crate::threads::{Threads, is_followed};
 use crate::views::Views;
 use crate::within::Within;
@@ -104,6 +104,8 @@ pub(crate) struct Executor<'e, 'm> {
     entries: SecondaryMap<InstanceId, u16>,
     most_entries: usize,
     merged: FxHashMap<InstanceId, ContextId>,
+    /// What is known about the arguments of methods that are entered in many states.
+    arguments: FxHashMap<InstanceId, Arc<Arguments>>,
     /// To be processed again, callees before their callers, who depend on them.
     open: BinaryHeap<Reverse<(u32, ContextId)>>,
     /// The place of each method in that order.
@@ -111,6 +113,8 @@ pub(crate) struct Executor<'e, 'm> {
     depends: FxHashSet<(ContextId, StatementId, ContextId)>,
     /// The contexts that calls enter.
     pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
+    /// How calls went the last time.
+    pub(crate) past_calls: FxHashMap<CallOf, PastCall>,
     /// For each object the private ones in it.
     pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
@@ -147,7 +151,7 @@ pub(crate) struct Context {
     exit: Option<Exit>,
     /// The exit for callers, who know already what may be started and sent within.
     pub(crate) outcome: Option<OutcomeId>,
-    is_merged: bool,
+    pub(crate) is_merged: bool,
     progress: Progress,
     rounds: u8,
     callers: Vec<(ContextId, StatementId)>,
@@ -232,10 +236,12 @@ impl<'e, 'm> Executor<'e, 'm> {
             entries: SecondaryMap::new(),
             most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
             merged: FxHashMap::default(),
+            arguments: FxHashMap::default(),
             open: BinaryHeap::new(),
             ranks: callees_first(heap),
             depends: FxHashSet::default(),
             call_sites: FxHashMap::default(),
+            past_calls: FxHashMap::default(),
             private_inside: FxHashMap::default(),
             depth: 0,
             memories: SecondaryMap::new(),
@@ -306,16 +312,16 @@ impl<'e, 'm> Executor<'e, 'm> {
                 }
             }
         }
-        ends.into_iter().map(|(origin, state)| (origin, state.joined)).collect()
+        ends.into_iter().map(|(origin, state)| (origin, state.joined.clone())).collect()
     }
 
     /// A thread is about to be started.
     pub(crate) fn note_start(&mut self, thread: OriginId, state: &State) {
-        let state = State {
+        let state = State::from(Knowledge {
             started: state.started.clone(),
             joined: state.joined.clone(),
-            ..State::default()
-        };
+            ..Knowledge::default()
+        });
         match self.at_start.get_mut(&thread) {
             Some(known) => {
                 known.join(&state);
@@ -330,21 +336,25 @@ impl<'e, 'm> Executor<'e, 'm> {
     pub(crate) fn send(&mut self, channel: Channel, state: &mut State) {
         if self.signals.is_useful(channel) {
             let channel = self.channels.intern(channel);
-            unite(&mut state.sent, &[channel]);
+            state.unite_sent(&[channel]);
         }
+    }
+
+    /// Whether a call whose callee is not known to return is taken not to return.
+    pub(crate) fn waits_for_callees(&self) -> bool {
+        if self.is_final { self.cut.is_empty() } else { self.steps_left > 0 }
     }
 
     /// Whether a call is taken to do nothing whose callee is not known to return: as yet it is not known, but
     /// where the execution was cut short nobody will ever know.
     pub(crate) fn is_passed_over(&mut self, caller: ContextId) -> bool {
-        if self.is_final {
-            return !self.cut.is_empty();
-        }
-        if self.steps_left > 0 {
+        if self.waits_for_callees() {
             return false;
         }
-        // Once there are steps again, it may turn out not to return.
-        self.queue(caller);
+        if !self.is_final {
+            // Once there are steps again, it may turn out not to return.
+            self.queue(caller);
+        }
         true
     }
 
@@ -361,10 +371,6 @@ impl<'e, 'm> Executor<'e, 'm> {
                 self.process(context);
             }
         }
-    }
-
-    pub(crate) fn is_merged(&self, context: ContextId) -> bool {
-        self.contexts[context].is_merged
     }
 
     /// Processes a context that is new, at once if calls are not too deep.
@@ -449,7 +455,10 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Notes how a context is left; says whether that is new for callers.
     fn set_exit(&mut self, context: ContextId, exit: Exit) -> bool {
-        let state = State { started: SmallVec::new(), sent: SmallVec::new(), ..exit.state.clone() };
+        let mut state = exit.state.clone();
+        if !state.started.is_empty() || !state.sent.is_empty() {
+            (state.started, state.sent) = Default::default();
+        }
         let outcome = self.outcomes.intern(Arc::new(Exit { state, ..exit.clone() }));
         let data = &mut self.contexts[context];
         data.exit = Some(exit);
@@ -493,7 +502,12 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     pub(crate) fn points_to(&mut self, frame: &Frame, value: Value) -> ObjectsId {
-        let Some(set) = self.heap.set_of(frame.instance, value) else { return self.set(&[]) };
+        self.objects_of(frame.instance, value)
+    }
+
+    /// The objects that a value of a method may refer to.
+    pub(crate) fn objects_of(&mut self, instance: InstanceId, value: Value) -> ObjectsId {
+        let Some(set) = self.heap.set_of(instance, value) else { return self.set(&[]) };
         if let Some(known) = self.heap_sets[set] {
             return known;
         }

@@ -15,7 +15,7 @@ use crate::execute::{Executor, Exit, Frame, Received, join_into};
 use crate::memory::{Effect, Memory, Visit};
 use crate::method::MethodFacts;
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Holders, State, unite};
+use crate::state::{Fresh, Holders, Knowledge, State, unite};
 use crate::transfer::Test;
 
 /// The states at the beginnings of blocks, and at the end.
@@ -203,7 +203,7 @@ impl Executor<'_, '_> {
         }
         for (result, fresh) in found {
             let path = Path::root(Root::Value(result));
-            state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
+            state.keep_fresh(|fresh| !fresh.path.begins_with(&path));
             if let Some(fresh) = fresh {
                 let objects = self.points_to(frame, result);
                 state.add_fresh(Fresh { path, objects, ..fresh });
@@ -226,14 +226,16 @@ impl Executor<'_, '_> {
             let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
             if leaves && found.header == from {
                 for thread in self.gathered.joined_by(frame.instance, number, &state.gathered) {
-                    state.add_joined(self.joined(frame, thread, false, state));
+                    let joined = self.joined(frame, thread, false, state);
+                    state.add_joined(joined);
                 }
             }
             let Some(joins) = round_joins.get(number) else { continue };
             if leaves && (found.header == from || found.latches.contains(&from)) {
                 for &thread in joins {
                     if self.threads.join_sites[thread].len() == 1 {
-                        state.add_joined(self.joined(frame, thread, true, state));
+                        let joined = self.joined(frame, thread, true, state);
+                        state.add_joined(joined);
                     }
                 }
             }
@@ -258,28 +260,15 @@ impl Executor<'_, '_> {
             }
             let mut state = state.clone();
             self.learn(frame, value, test, &mut state);
-            Some(state.received)
+            Some(state.received.clone())
         });
         let locks = self.is_final.then(|| state.locks.clone());
         self.exit_monitor(frame, &mut state);
         if let Some(locks) = locks {
             self.note_return(frame, &locks, &state);
         }
-        // What has a name only in here is of no use to the caller.
-        state.pending.clear();
-        state.told.clear();
-        state.fresh.retain(|fresh| !matches!(fresh.path.root, Root::Value(_)));
-        let is_local = |path: &Path| matches!(path.root, Root::Value(_));
-        state.joined_paths.retain(|(path, _)| !is_local(path));
-        state.last_started.clear();
-        state.gathered.clear();
-        for received in told.iter_mut().flatten().chain([&mut state.received]) {
-            for (_, path) in received.iter_mut() {
-                *path = path.take().filter(|path| !is_local(path));
-            }
-            received.sort_unstable();
-            received.dedup();
-        }
+        forget_locals(&mut state);
+        told.iter_mut().flatten().for_each(forget_local_paths);
         let [if_nonzero, if_zero] = told;
         match exit {
             Some(exit) => {
@@ -291,6 +280,36 @@ impl Executor<'_, '_> {
             unknown => *unknown = Some(Exit { state, fresh_result, if_nonzero, if_zero }),
         }
     }
+}
+
+/// What has a name only in a method is of no use to its callers.
+fn forget_locals(state: &mut State) {
+    let is_local = |path: &Path| matches!(path.root, Root::Value(_));
+    state.keep_fresh(|fresh| !is_local(&fresh.path));
+    let has_others = !state.pending.is_empty()
+        || !state.told.is_empty()
+        || !state.joined_paths.is_empty()
+        || !state.last_started.is_empty()
+        || !state.gathered.is_empty()
+        || !state.received.is_empty();
+    if has_others {
+        let state: &mut Knowledge = state;
+        state.pending.clear();
+        state.told.clear();
+        state.joined_paths.retain(|(path, _)| !is_local(path));
+        state.last_started.clear();
+        state.gathered.clear();
+        forget_local_paths(&mut state.received);
+    }
+}
+
+/// What has a name only in a method was received all the same.
+fn forget_local_paths(received: &mut Received) {
+    for (_, path) in received.iter_mut() {
+        *path = path.take().filter(|path| !matches!(path.root, Root::Value(_)));
+    }
+    received.sort_unstable();
+    received.dedup();
 }
 
 /// What a block returns that does nothing but return what the way to it has chosen: each way is then

@@ -3,10 +3,13 @@
 //! different ends of a cycle wait for each other for ever.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use unsnarl_entity::{EntitySet, PrimaryMap};
 use unsnarl_program::body::{InvokeKind, Operation, StatementId};
-use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, OriginKind};
+use unsnarl_program::heap::{EdgeKind, Heap, Instance, InstanceId, OriginKind};
 use unsnarl_program::{ClassId, Program};
 
 use crate::method::{MethodFacts, Methods};
@@ -24,15 +27,24 @@ pub(crate) struct Initializers {
 
 impl Initializers {
     pub(crate) fn new(program: &Program<'_>, heap: &Heap<'_>, methods: &Methods) -> Self {
-        let uses = Uses { program, heap, methods };
+        let classes = heap.instances.values().map(|_| OnceLock::new()).collect();
+        let uses = Uses { program, heap, methods, classes };
         let mut needs: BTreeMap<ClassId, BTreeSet<ClassId>> = BTreeMap::new();
         let mut certain: BTreeMap<ClassId, BTreeSet<ClassId>> = BTreeMap::new();
-        for (id, instance) in heap.instances.iter() {
-            let method = &program.methods()[instance.method];
-            if method.name == program.names.known.class_init {
-                needs.entry(method.class).or_default().extend(uses.reached(id, false));
-                certain.entry(method.class).or_default().extend(uses.reached(id, true));
-            }
+        let of = |instance: &Instance| &program.methods()[instance.method];
+        let is_it = |instance: &Instance| of(instance).name == program.names.known.class_init;
+        let roots: Vec<(ClassId, InstanceId)> = heap
+            .instances
+            .iter()
+            .filter(|(_, instance)| is_it(instance))
+            .map(|(id, instance)| (of(instance).class, id))
+            .collect();
+        let reached = roots
+            .par_iter()
+            .map(|&(class, id)| (class, uses.reached(id, false), uses.reached(id, true)));
+        for (class, all, sure) in reached.collect::<Vec<_>>() {
+            needs.entry(class).or_default().extend(all.iter());
+            certain.entry(class).or_default().extend(sure.iter());
         }
         let used: BTreeSet<ClassId> = needs.values().flatten().copied().collect();
         for class in used.into_iter().chain(needs.keys().copied().collect::<Vec<_>>()) {
@@ -87,17 +99,19 @@ struct Uses<'u, 'm> {
     program: &'u Program<'u>,
     heap: &'u Heap<'m>,
     methods: &'u Methods,
+    /// The classes that each method uses, as far as it was asked.
+    classes: PrimaryMap<InstanceId, OnceLock<Box<[ClassId]>>>,
 }
 
 impl Uses<'_, '_> {
     /// The classes that are used by a method and by all that it calls, or that it certainly calls if it comes there.
-    fn reached(&self, root: InstanceId, is_certain: bool) -> BTreeSet<ClassId> {
-        let mut seen: FxHashSet<InstanceId> = FxHashSet::default();
+    fn reached(&self, root: InstanceId, is_certain: bool) -> EntitySet<ClassId> {
+        let mut seen: EntitySet<InstanceId> = EntitySet::new();
         let mut open = vec![root];
-        let mut found = BTreeSet::new();
+        let mut found = EntitySet::new();
         while let Some(id) = open.pop() {
             if seen.insert(id) {
-                found.extend(self.of(id).into_iter().map(|(_, class)| class));
+                found.extend(self.classes(id).iter().copied());
                 let calls = self.heap.calls_of(id).iter();
                 let calls = calls.filter(|call| call.kind.is_within_thread());
                 let calls = calls.filter(|call| call.kind != EdgeKind::ClassInit);
@@ -112,6 +126,11 @@ impl Uses<'_, '_> {
     fn is_only(&self, id: InstanceId, statement: StatementId) -> bool {
         let calls = self.heap.calls_at(id, statement).iter();
         calls.filter(|call| call.kind != EdgeKind::ClassInit).count() == 1
+    }
+
+    /// The classes that a method uses.
+    fn classes(&self, id: InstanceId) -> &[ClassId] {
+        self.classes[id].get_or_init(|| self.of(id).into_iter().map(|(_, class)| class).collect())
     }
 
     /// The classes that the statements of a method use.

@@ -128,11 +128,16 @@ impl<'m> Execution<'m> {
         let class_locks = class_locks(program, &mut heap, &methods);
         let threads = Threads::new(program, &heap, &methods, &class_locks);
         progress("sharing");
-        let initializers = Initializers::new(program, &heap, &methods);
-        let watched = Watched { class_locks: &class_locks, initializers: &initializers };
-        let mut sharing = SharingFacts::new(program, &heap, &methods, &threads, watched);
-        let hosts = Hosts::new(program, &heap, &methods);
-        let views = Views::new(program, &heap, &methods);
+        let program = &*program;
+        let ((initializers, mut sharing), (hosts, views)) = rayon::join(
+            || {
+                let initializers = Initializers::new(program, &heap, &methods);
+                let watched = Watched { class_locks: &class_locks, initializers: &initializers };
+                let sharing = SharingFacts::new(program, &heap, &methods, &threads, watched);
+                (initializers, sharing)
+            },
+            || (Hosts::new(program, &heap, &methods), Views::new(program, &heap, &methods)),
+        );
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
         let mut channels = UniqueMap::new();

@@ -2,16 +2,21 @@
 //!
 //! It is gone through again when it is entered in another state or when a callee turns out to do something
 //! else. Most of its blocks are then entered as before and call nothing that has changed: what they did is
-//! remembered. If the calls that have changed leave the caller as before, nothing else is looked at.
+//! remembered. If the calls that have changed leave the caller as before, nothing else is looked at. In a block
+//! with many calls most of them are made as before, too, and their callees are left as before: what came of a call the
+//! last time is remembered as well.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_program::body::{BlockId, StatementId};
+use unsnarl_program::heap::InstanceId;
 
-use crate::execute::{Executor, Frame};
+use crate::event::ContextId;
+use crate::execute::{Executor, Frame, OutcomeId};
 use crate::state::State;
+use crate::within::DoingsId;
 
 /// A block that was gone through.
 #[derive(Debug)]
@@ -40,6 +45,28 @@ pub(crate) struct Memory {
     outdated: SmallVec<[StatementId; 2]>,
     /// Whether it was entered in the state of now.
     is_current: bool,
+}
+
+/// A call of a context: a statement may call some methods as usual and others back, so the first of them tells which.
+pub(crate) type CallOf = (ContextId, StatementId, InstanceId);
+
+/// How a call went the last time.
+#[derive(Debug)]
+pub(crate) struct PastCall {
+    pub(crate) before: State,
+    /// The contexts that it enters in that state.
+    pub(crate) entered: Arc<[ContextId]>,
+    /// The ways in which those were left, each once.
+    pub(crate) left: SmallVec<[Left; 4]>,
+    pub(crate) after: Option<State>,
+}
+
+/// How a context is left, as far as that is the same for all callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) outcome: OutcomeId,
+    pub(crate) is_merged: bool,
+    pub(crate) doings: DoingsId,
 }
 
 impl Memory {
@@ -80,6 +107,37 @@ impl Memory {
 }
 
 impl Executor<'_, '_> {
+    /// How a context is left; nothing if it is not known to be.
+    pub(crate) fn left(&self, context: ContextId) -> Option<Left> {
+        let context = &self.contexts[context];
+        let doings = self.within.number(context.instance);
+        Some(Left { outcome: context.outcome?, is_merged: context.is_merged, doings })
+    }
+
+    /// How a call went the last time, if it goes the same way now.
+    pub(crate) fn recall_call(&self, call: CallOf, before: &State) -> Option<&PastCall> {
+        let past = self.past_calls.get(&call).filter(|_| self.waits_for_callees())?;
+        if past.before != *before {
+            return None;
+        }
+        let mut next = 0;
+        for left in past.entered.iter().filter_map(|&context| self.left(context)) {
+            if past.left.get(next) == Some(&left) {
+                next += 1;
+            } else if !past.left[..next].contains(&left) {
+                return None;
+            }
+        }
+        (next == past.left.len()).then_some(past)
+    }
+
+    /// Remembers how a call went.
+    pub(crate) fn remember_call(&mut self, call: CallOf, past: PastCall) {
+        if self.waits_for_callees() {
+            self.past_calls.insert(call, past);
+        }
+    }
+
     /// Whether calls of a block are followed.
     pub(crate) fn enters_others(&self, frame: &Frame, block: BlockId) -> bool {
         let block = &frame.facts.body.blocks[block];

@@ -28,6 +28,8 @@ pub(crate) struct MethodFacts {
     pub(crate) is_synchronized: bool,
     pub(crate) is_constructor: bool,
     pub(crate) loops: Vec<Loop>,
+    /// The arguments that are used, by number, with their values.
+    pub(crate) parameters: Vec<(u16, Value)>,
     block_of: Vec<BlockId>,
     in_cycle: Vec<bool>,
     fields: Vec<Option<FieldId>>,
@@ -154,6 +156,12 @@ impl MethodFacts {
                 }
             }
         }
+        let parameters =
+            body.statements.values().filter_map(|statement| match statement.operation {
+                Operation::Parameter(number) => Some((number, statement.result?)),
+                _ => None,
+            });
+        let parameters = parameters.collect();
         let data = &program.methods()[method];
         let mut block_of = vec![body.entry(); body.statements.len()];
         for (block, data) in body.blocks.iter() {
@@ -170,6 +178,7 @@ impl MethodFacts {
             is_constructor: data.name == program.names.known.init,
             body,
             loops,
+            parameters,
             block_of,
             in_cycle,
             fields,

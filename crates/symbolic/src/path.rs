@@ -16,7 +16,7 @@ use crate::event::PathStep;
 const LONGEST: usize = 3;
 
 /// How a value is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Path {
     pub(crate) root: Root,
     pub(crate) steps: SmallVec<[PathStep; 2]>,
@@ -41,6 +41,13 @@ impl Root {
     /// Whether it means the same everywhere.
     pub(crate) fn is_global(self) -> bool {
         matches!(self, Self::Static(_) | Self::Class(_))
+    }
+}
+
+impl Clone for Path {
+    /// Steps are copied bytewise.
+    fn clone(&self) -> Self {
+        Self { root: self.root, steps: SmallVec::from_slice(&self.steps) }
     }
 }
 

@@ -2,6 +2,10 @@
 //! started, those that have certainly ended, the signals it may have sent and has certainly received,
 //! and the objects that certainly nobody else can see yet.
 
+use std::hash::{Hash, Hasher};
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use unsnarl_entity::entity_id;
 use unsnarl_models::LockMode;
@@ -33,9 +37,48 @@ impl Channel {
     }
 }
 
-/// What a thread knows at a program point. It is copied all the time: what is seldom there takes no place.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+/// What a thread knows at a program point. It is copied all the time and seldom changed: copies are one until one
+/// of them changes. *Invariant*: who may change nothing asks before it borrows the state for a change.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State(Arc<Knowledge>);
+
+impl Deref for State {
+    type Target = Knowledge;
+
+    fn deref(&self) -> &Knowledge {
+        &self.0
+    }
+}
+
+impl DerefMut for State {
+    fn deref_mut(&mut self) -> &mut Knowledge {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl From<Knowledge> for State {
+    fn from(knowledge: Knowledge) -> Self {
+        Self(Arc::new(knowledge))
+    }
+}
+
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for State {}
+
+impl Hash for State {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.0.hash(hasher);
+    }
+}
+
+/// What a state is about. What is seldom there takes no place.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Knowledge {
     /// Certainly held, in the order in which they were taken.
     pub(crate) locks: SmallVec<[Lock; 1]>,
     /// Locks that are held if a value says so.
@@ -61,6 +104,26 @@ pub(crate) struct State {
     pub(crate) told: SmallVec<[Told; 0]>,
     /// Certainly not seen by any other thread yet; sorted by path.
     pub(crate) fresh: SmallVec<[Fresh; 1]>,
+}
+
+impl Clone for Knowledge {
+    /// Copies what can be copied bytewise as such.
+    fn clone(&self) -> Self {
+        Self {
+            locks: self.locks.clone(),
+            pending: SmallVec::from_slice(&self.pending),
+            started: SmallVec::from_slice(&self.started),
+            joined: SmallVec::from_slice(&self.joined),
+            joined_some: SmallVec::from_slice(&self.joined_some),
+            joined_paths: self.joined_paths.clone(),
+            last_started: self.last_started.clone(),
+            gathered: SmallVec::from_slice(&self.gathered),
+            sent: SmallVec::from_slice(&self.sent),
+            received: self.received.clone(),
+            told: self.told.clone(),
+            fresh: self.fresh.clone(),
+        }
+    }
 }
 
 /// What was received if a value is not zero (true) or zero (false).
@@ -101,7 +164,7 @@ pub(crate) struct Joined {
 }
 
 /// An object that nobody else can see.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Fresh {
     pub(crate) path: Path,
     pub(crate) objects: ObjectsId,
@@ -112,34 +175,111 @@ pub(crate) struct Fresh {
     pub(crate) is_assumed: bool,
 }
 
+impl Clone for Fresh {
+    fn clone(&self) -> Self {
+        let holders = SmallVec::from_slice(&self.holders);
+        Self { path: self.path.clone(), holders, ..*self }
+    }
+}
+
 /// Objects from which another can be reached.
 pub(crate) type Holders = SmallVec<[ObjectId; 2]>;
 
 impl State {
     /// What holds whichever of two ways led here; says whether this state changed.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
-        let mut is_new = false;
+        if self.covers(other) {
+            return false;
+        }
+        self.deref_mut().join(other);
+        true
+    }
+
+    /// Whether another state tells nothing new where both ways meet.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.locks == other.locks || join_locks(&self.locks, &other.locks) == self.locks)
+                && (self.joined == other.joined || join_joined(self, other) == self.joined)
+                && has_all(&self.started, &other.started)
+                && has_all(&self.sent, &other.sent)
+                && are_in(&self.pending, &other.pending)
+                && are_in(&self.joined_some, &other.joined_some)
+                && are_in(&self.joined_paths, &other.joined_paths)
+                && are_in(&self.last_started, &other.last_started)
+                && are_in(&self.gathered, &other.gathered)
+                && are_in(&self.received, &other.received)
+                && are_in(&self.told, &other.told)
+                && self.fresh.iter().all(|fresh| fresh.covers(other))
+    }
+
+    /// Forgets what is not fresh any more.
+    pub(crate) fn keep_fresh(&mut self, mut is_kept: impl FnMut(&Fresh) -> bool) {
+        if let Some(first) = self.fresh.iter().position(|fresh| !is_kept(fresh)) {
+            let mut number = 0;
+            self.fresh.retain(|fresh| {
+                number += 1;
+                number <= first || number > first + 1 && is_kept(fresh)
+            });
+        }
+    }
+
+    /// Something is fresh.
+    pub(crate) fn add_fresh(&mut self, fresh: Fresh) {
+        if self.fresh(&fresh.path) != Some(&fresh) {
+            self.deref_mut().add_fresh(fresh);
+        }
+    }
+
+    /// A signal was received.
+    pub(crate) fn add_received(&mut self, received: (ChannelId, Option<Path>)) {
+        if self.received.binary_search(&received).is_err() {
+            self.deref_mut().add_received(received);
+        }
+    }
+
+    /// Threads may have been started.
+    pub(crate) fn unite_started(&mut self, started: &[OriginId]) {
+        if !has_all(&self.started, started) {
+            unite(&mut self.started, started);
+        }
+    }
+
+    /// Signals may have been sent.
+    pub(crate) fn unite_sent(&mut self, sent: &[ChannelId]) {
+        if !has_all(&self.sent, sent) {
+            unite(&mut self.sent, sent);
+        }
+    }
+}
+
+impl Fresh {
+    /// Whether another state tells nothing new about the object where both ways meet.
+    fn covers(&self, other: &Knowledge) -> bool {
+        let same = other.fresh(&self.path).filter(|same| same.objects == self.objects);
+        same.is_some_and(|same| {
+            self.is_assumed >= same.is_assumed && has_all(&self.holders, &same.holders)
+        })
+    }
+}
+
+impl Knowledge {
+    fn join(&mut self, other: &Self) {
         if self.locks != other.locks {
-            let locks = join_locks(&self.locks, &other.locks);
-            is_new |= locks != self.locks;
-            self.locks = locks;
+            self.locks = join_locks(&self.locks, &other.locks);
         }
         if self.joined != other.joined {
-            let joined = join_joined(self, other);
-            is_new |= joined != self.joined;
-            self.joined = joined;
+            self.joined = join_joined(self, other);
         }
-        is_new |= unite(&mut self.started, &other.started);
-        is_new |= unite(&mut self.sent, &other.sent);
-        is_new |= keep(&mut self.pending, &other.pending);
-        is_new |= keep(&mut self.joined_some, &other.joined_some);
-        is_new |= keep(&mut self.joined_paths, &other.joined_paths);
-        is_new |= keep(&mut self.last_started, &other.last_started);
-        is_new |= keep(&mut self.gathered, &other.gathered);
-        is_new |= keep(&mut self.received, &other.received);
-        is_new |= keep(&mut self.told, &other.told);
-        is_new |= self.join_fresh(other);
-        is_new
+        unite(&mut self.started, &other.started);
+        unite(&mut self.sent, &other.sent);
+        keep(&mut self.pending, &other.pending);
+        keep(&mut self.joined_some, &other.joined_some);
+        keep(&mut self.joined_paths, &other.joined_paths);
+        keep(&mut self.last_started, &other.last_started);
+        keep(&mut self.gathered, &other.gathered);
+        keep(&mut self.received, &other.received);
+        keep(&mut self.told, &other.told);
+        self.join_fresh(other);
     }
 
     pub(crate) fn add_started(&mut self, thread: OriginId) {
@@ -180,18 +320,15 @@ impl State {
     }
 
     /// What is fresh on both ways has the holders of both.
-    fn join_fresh(&mut self, other: &Self) -> bool {
-        let mut is_new = false;
+    fn join_fresh(&mut self, other: &Self) {
         self.fresh.retain(|fresh| {
             let same = other.fresh(&fresh.path).filter(|same| same.objects == fresh.objects);
-            is_new |= same.is_none_or(|same| {
-                let is_doubted = same.is_assumed && !fresh.is_assumed;
-                fresh.is_assumed |= is_doubted;
-                unite(&mut fresh.holders, &same.holders) || is_doubted
-            });
+            if let Some(same) = same {
+                fresh.is_assumed |= same.is_assumed;
+                unite(&mut fresh.holders, &same.holders);
+            }
             same.is_some()
         });
-        is_new
     }
 
     pub(crate) fn add_received(&mut self, received: (ChannelId, Option<Path>)) {
@@ -201,11 +338,20 @@ impl State {
     }
 }
 
-/// Keeps what is in both lists; says whether anything is gone.
-fn keep<A: smallvec::Array<Item = T>, T: PartialEq>(items: &mut SmallVec<A>, other: &[T]) -> bool {
-    let before = items.len();
+/// Keeps what is in both lists.
+fn keep<A: smallvec::Array<Item = T>, T: PartialEq>(items: &mut SmallVec<A>, other: &[T]) {
     items.retain(|item| other.contains(item));
-    items.len() != before
+}
+
+/// Whether a list has nothing that another has not.
+fn are_in<T: PartialEq>(items: &[T], other: &[T]) -> bool {
+    items.iter().all(|item| other.contains(item))
+}
+
+/// Whether a sorted list has all of another sorted list.
+pub(crate) fn has_all<T: Ord>(list: &[T], of: &[T]) -> bool {
+    let mut rest = list.iter();
+    list == of || of.iter().all(|item| rest.any(|other| other == item))
 }
 
 /// Adds to a sorted list; says whether anything was new.
@@ -249,7 +395,7 @@ fn join_locks(one: &[Lock], other: &[Lock]) -> SmallVec<[Lock; 1]> {
 }
 
 /// The threads that have ended on both ways. A thread that was not started on one of them counts.
-fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
+fn join_joined(one: &Knowledge, other: &Knowledge) -> SmallVec<[Joined; 2]> {
     let mut joined = SmallVec::new();
     for (from, to) in [(one, other), (other, one)] {
         for known in &from.joined {
@@ -271,18 +417,4 @@ fn join_joined(one: &State, other: &State) -> SmallVec<[Joined; 2]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_stay_sorted_and_have_everything_once() {
-        let all: Vec<u32> = (0..6).collect();
-        for (one, other) in (0..64_u32).flat_map(|one| (0..64_u32).map(move |other| (one, other))) {
-            let of = |bits: u32| all.iter().copied().filter(move |item| bits >> item & 1 != 0);
-            let mut list: SmallVec<[u32; 2]> = of(one).collect();
-            let from: Vec<u32> = of(other).collect();
-            assert_eq!(unite(&mut list, &from), one | other != one);
-            assert!(list.iter().copied().eq(of(one | other)));
-        }
-    }
-}
+mod tests;

@@ -13,7 +13,9 @@ use crate::emit::is_default;
 use crate::event::{Accessed, PathStep};
 use crate::execute::{Executor, Frame};
 use crate::path::{Path, Root};
-use crate::state::{Channel, Fresh, Holders, Lock, ObjectsId, State, Taken, unite};
+use crate::state::{
+    Channel, Fresh, Holders, Knowledge, Lock, ObjectsId, State, Taken, has_all, unite,
+};
 use crate::threads::sorted;
 
 /// More objects than this can be reached: it is not worth to know which.
@@ -97,13 +99,15 @@ impl Executor<'_, '_> {
 
     /// A container is made: those threads are gathered in it of which none is running.
     fn make_container(&self, frame: &Frame, container: Value, state: &mut State) {
-        state.gathered.retain(|put| put.0 != container);
+        if state.gathered.iter().any(|put| put.0 == container) {
+            state.gathered.retain(|put| put.0 != container);
+        }
         for &thread in self.gathered.made(frame.instance, container) {
             if state.has_none_running(thread) {
                 state.gathered.push((container, thread));
+                state.gathered.sort_unstable();
             }
         }
-        state.gathered.sort_unstable();
     }
 
     pub(crate) fn is_volatile(&self, field: FieldId) -> bool {
@@ -180,7 +184,7 @@ impl Executor<'_, '_> {
         }
         let base = state.fresh(path).cloned();
         if let Some(to) = &to {
-            state.fresh.retain(|fresh| !fresh.path.begins_with(to));
+            state.keep_fresh(|fresh| !fresh.path.begins_with(to));
         }
         let stored = value.map_or(values, |value| self.heap.points_to(frame.instance, value));
         if let Some(mut base) = base {
@@ -212,7 +216,7 @@ impl Executor<'_, '_> {
             return;
         }
         let path = self.strict_path(frame, value);
-        state.fresh.retain(|fresh| !fresh.path.begins_with(&path));
+        state.keep_fresh(|fresh| !fresh.path.begins_with(&path));
         let objects = self.heap.points_to(frame.instance, value);
         self.escape(objects, state);
     }
@@ -220,8 +224,12 @@ impl Executor<'_, '_> {
     /// What may be one of these objects, or be reached from one, can be reached from the same holders as
     /// another from now on.
     pub(crate) fn hold(&self, stored: &[ObjectId], by: &Fresh, state: &mut State) {
-        for fresh in &mut state.fresh {
-            if self.is_seen(fresh, stored) {
+        for at in 0..state.fresh.len() {
+            let fresh = &state.fresh[at];
+            let is_known =
+                has_all(&fresh.holders, &by.holders) && fresh.is_assumed >= by.is_assumed;
+            if !is_known && self.is_seen(fresh, stored) {
+                let fresh = &mut state.fresh[at];
                 unite(&mut fresh.holders, &by.holders);
                 fresh.is_assumed |= by.is_assumed;
             }
@@ -231,7 +239,7 @@ impl Executor<'_, '_> {
     /// Others may see these objects, which are sorted, from now on, and all that can be reached from them. What
     /// the heap says about that does not matter: only what was stored can be reached, and that has holders.
     pub(crate) fn escape(&mut self, objects: &[ObjectId], state: &mut State) {
-        state.fresh.retain(|fresh| !self.can_reach(objects, fresh));
+        state.keep_fresh(|fresh| !self.can_reach(objects, fresh));
     }
 
     /// Whether a fresh object can be reached from one of these, also through objects that nobody watches.
@@ -300,11 +308,9 @@ impl Executor<'_, '_> {
             };
             return Some((Path::root(Root::Class(ty)), self.set(&[object])));
         }
-        let statements = frame.facts.body.statements.values();
-        let this =
-            statements.filter(|s| s.operation == Operation::Parameter(0)).find_map(|s| s.result);
+        let this = frame.facts.parameters.iter().find(|(number, _)| *number == 0);
         Some(match this {
-            Some(this) => (self.strict_path(frame, this), self.points_to(frame, this)),
+            Some(&(_, this)) => (self.strict_path(frame, this), self.points_to(frame, this)),
             None => {
                 // `this` is not used otherwise.
                 let receiver = self.heap.instances[frame.instance].receiver;
@@ -325,6 +331,7 @@ impl Executor<'_, '_> {
         mode: LockMode,
         state: &mut State,
     ) {
+        let state: &mut Knowledge = state;
         let held = state
             .locks
             .iter_mut()
@@ -418,7 +425,9 @@ impl Executor<'_, '_> {
             return false;
         }
         self.learn(frame, value, test, state);
-        state.pending.retain(|pending| *pending != value);
+        if state.pending.contains(&value) {
+            state.pending.retain(|pending| *pending != value);
+        }
         true
     }
 
@@ -511,6 +520,17 @@ fn returns_new(model: &MethodModel) -> bool {
 fn forget(state: &mut State, value: Value) {
     let root = Root::Value(value);
     let is_it = |path: &Path| path.root == root;
+    let is_known = state.fresh.iter().any(|fresh| is_it(&fresh.path))
+        || state.joined_paths.iter().any(|(path, _)| is_it(path))
+        || state.last_started.iter().any(|(path, _)| is_it(path))
+        || state.pending.contains(&value)
+        || state.told.iter().any(|told| told.0 == value || told.3.as_ref().is_some_and(is_it))
+        || state.locks.iter().any(|lock| lock.path.as_ref().is_some_and(is_it))
+        || state.received.iter().any(|(_, path)| path.as_ref().is_some_and(is_it));
+    if !is_known {
+        return;
+    }
+    let state: &mut Knowledge = state;
     state.fresh.retain(|fresh| !is_it(&fresh.path));
     state.joined_paths.retain(|(path, _)| !is_it(path));
     state.last_started.retain(|(path, _)| !is_it(path));

@@ -28,6 +28,11 @@ pub(crate) struct Doings {
 }
 
 impl Doings {
+    /// Whether a thread may be started.
+    pub(crate) fn may_start(&self, thread: OriginId) -> bool {
+        self.started.binary_search(&thread).is_ok()
+    }
+
     fn add(&mut self, other: &Self) -> bool {
         let starts_more = unite(&mut self.started, &other.started);
         let sends_more = unite(&mut self.sent, &other.sent);
@@ -91,14 +96,14 @@ impl Within {
         within
     }
 
-    /// What may happen while a method runs.
-    pub(crate) fn method(&self, instance: InstanceId) -> &Doings {
-        &self.all[self.methods[instance]]
+    /// What may happen while methods with this number run.
+    pub(crate) fn doings(&self, number: DoingsId) -> &Doings {
+        &self.all[number]
     }
 
     /// Whether a thread may be started while a method runs.
     pub(crate) fn may_start(&self, instance: InstanceId, thread: OriginId) -> bool {
-        self.method(instance).started.binary_search(&thread).is_ok()
+        self.all[self.methods[instance]].may_start(thread)
     }
 
     /// The same for methods during which the same may happen.

@@ -32,8 +32,7 @@ pub(crate) fn solve_heap<'m>(
             && let Some(body) = builder.program.lowered_body(data.method)
         {
             let nodes = (0..body.values.len()).map(|index| Solver::offset(first, index));
-            let own: Vec<SetId> =
-                nodes.map(|node| sets.intern(builder.solver.objects_in(node))).collect();
+            let own: Vec<SetId> = nodes.map(|node| sets.of_node(&builder.solver, node)).collect();
             values[instance] = own.into();
         }
     }
@@ -68,10 +67,18 @@ pub(crate) fn solve_heap<'m>(
     });
     let objects = objects.collect::<Vec<_>>();
     let calls = flat_calls(&builder);
+    let mut call_starts = vec![0; builder.instances.len() + 1];
+    for call in &calls {
+        call_starts[call.caller.index() + 1] += 1;
+    }
+    for at in 1..call_starts.len() {
+        call_starts[at] += call_starts[at - 1];
+    }
     let mut heap = Heap {
         gaps: builder.graph.gaps,
         widened,
         calls,
+        call_starts,
         sets: sets.all,
         values,
         contents,
@@ -162,13 +169,28 @@ fn flat_calls(builder: &Builder<'_, '_, '_>) -> Vec<Call> {
 struct Sets {
     all: PrimaryMap<SetId, Box<[ObjectId]>>,
     known: FxHashMap<Box<[ObjectId]>, SetId>,
+    of_nodes: FxHashMap<NodeId, SetId>,
 }
 
 impl Sets {
     fn new() -> Self {
-        let mut sets = Self { all: PrimaryMap::new(), known: FxHashMap::default() };
+        let mut sets = Self {
+            all: PrimaryMap::new(),
+            known: FxHashMap::default(),
+            of_nodes: FxHashMap::default(),
+        };
         sets.intern(&ObjectSet::default());
         sets
+    }
+
+    fn of_node(&mut self, solver: &Solver, node: NodeId) -> SetId {
+        let node = solver.representative(node);
+        if let Some(&known) = self.of_nodes.get(&node) {
+            return known;
+        }
+        let set = self.intern(solver.objects_in(node));
+        self.of_nodes.insert(node, set);
+        set
     }
 
     fn intern(&mut self, set: &ObjectSet) -> SetId {
@@ -195,9 +217,6 @@ impl Sets {
     ) -> FxHashMap<K, SetId> {
         let mut nodes: Vec<(K, NodeId)> = nodes.map(|(&key, &node)| (key, node)).collect();
         nodes.sort_unstable();
-        nodes
-            .into_iter()
-            .map(|(key, node)| (key, self.intern(builder.solver.objects_in(node))))
-            .collect()
+        nodes.into_iter().map(|(key, node)| (key, self.of_node(&builder.solver, node))).collect()
     }
 }

@@ -192,12 +192,20 @@ impl ObjectSet {
         }
     }
 
-    pub(super) fn for_each(&self, mut visit: impl FnMut(ObjectId)) {
+    pub(super) fn for_each(&self, visit: impl FnMut(ObjectId)) {
+        self.for_each_of(None, visit);
+    }
+
+    /// Visits the objects that pass a mask.
+    pub(super) fn for_each_of(&self, mask: Option<&[u64]>, mut visit: impl FnMut(ObjectId)) {
         match self {
-            Self::Few(objects) => objects.iter().copied().for_each(visit),
+            Self::Few(objects) => {
+                let passes = |&object: &ObjectId| mask.is_none_or(|mask| has_bit(mask, object));
+                objects.iter().copied().filter(passes).for_each(visit);
+            }
             Self::Many(words) => {
                 for &(index, word) in words {
-                    let mut rest = word;
+                    let mut rest = word & allowed(mask, index);
                     while rest != 0 {
                         visit(object_at(index, rest.trailing_zeros()));
                         rest &= rest - 1;
@@ -225,8 +233,8 @@ impl ObjectSet {
             return merge_words(from, mask, to, fresh);
         }
         let mut grown = false;
-        self.for_each(|object| {
-            if mask.is_none_or(|mask| has_bit(mask, object)) && all.insert(object) {
+        self.for_each_of(mask, |object| {
+            if all.insert(object) {
                 fresh.insert(object);
                 grown = true;
             }
@@ -247,8 +255,7 @@ fn merge_words(
     let mut position = 0;
     let mut missing: Vec<(u32, u64)> = Vec::new();
     for &(index, word) in from {
-        let allowed = mask.map_or(!0, |mask| mask.get(index as usize).copied().unwrap_or(0));
-        let word = word & allowed;
+        let word = word & allowed(mask, index);
         if word == 0 {
             continue;
         }
@@ -285,6 +292,11 @@ fn merge_words(
         to.extend(right);
     }
     grown
+}
+
+/// The bits of a word that pass a mask.
+fn allowed(mask: Option<&[u64]>, index: u32) -> u64 {
+    mask.map_or(!0, |mask| mask.get(index as usize).copied().unwrap_or(0))
 }
 
 fn word_of(object: ObjectId) -> u32 {
@@ -324,6 +336,8 @@ pub(super) struct Objects {
     pub(super) all: UniqueMap<ObjectId, Object>,
     filters: UniqueMap<FilterId, TypeId>,
     masks: Vec<Mask>,
+    /// A bit for each object that is something unknown of a class, and how many have been looked at.
+    unknown: (Vec<u64>, usize),
 }
 
 #[derive(Debug, Default)]
@@ -346,6 +360,19 @@ impl Objects {
 
     pub(super) fn filter_type(&self, filter: FilterId) -> TypeId {
         self.filters[filter]
+    }
+
+    /// Which objects are something unknown of a class, as bits.
+    pub(super) fn unknown(&mut self) -> &[u64] {
+        let (words, seen) = &mut self.unknown;
+        words.resize(self.all.len().div_ceil(64), 0);
+        for index in *seen..self.all.len() {
+            if let Object::Unknown(_) = self.all[ObjectId::from_index(index)] {
+                words[index / 64] |= 1 << (index % 64);
+            }
+        }
+        *seen = self.all.len();
+        words
     }
 
     /// Which objects pass a filter, as bits.

@@ -47,9 +47,12 @@ pub(super) struct Solver {
     steps: usize,
     next_search: usize,
     queue: VecDeque<NodeId>,
-    /// Flows that were added after the first pass over a method; those can come twice.
+    /// The flows of nodes that have many; those of others are looked through.
     known: FxHashSet<(NodeId, Flow)>,
 }
+
+/// A node with more flows than this has them in [`Solver::known`].
+const FEW_FLOWS: usize = 12;
 
 impl Solver {
     pub(super) fn node(&mut self) -> NodeId {
@@ -85,6 +88,11 @@ impl Solver {
 
     pub(super) fn node_count(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// The same for nodes that have the same objects because they are in one cycle.
+    pub(super) fn representative(&self, node: NodeId) -> NodeId {
+        self.find(node)
     }
 
     /// What is in a node.
@@ -130,14 +138,29 @@ impl Solver {
     ) {
         let (from, to) = (self.find_and_shorten(from), self.find_and_shorten(to));
         let flow = Flow { to, filter };
-        if from == to || !self.known.insert((from, flow)) {
+        if from == to || !self.add_flow(from, flow) {
             return;
         }
-        self.nodes[from].flows.push(flow);
         if !self.nodes[from].all.is_empty() {
             let objects = self.nodes[from].all.clone();
             self.pass(program, &objects, flow);
         }
+    }
+
+    /// Adds a flow; says whether it is new.
+    fn add_flow(&mut self, from: NodeId, flow: Flow) -> bool {
+        let flows = &mut self.nodes[from].flows;
+        let is_known = match flows.len() {
+            0..=FEW_FLOWS => flows.contains(&flow),
+            _ => !self.known.insert((from, flow)),
+        };
+        if !is_known {
+            flows.push(flow);
+            if flows.len() == FEW_FLOWS + 1 {
+                self.known.extend(flows.iter().map(|&flow| (from, flow)));
+            }
+        }
+        !is_known
     }
 
     fn pass(&mut self, program: &mut Program<'_>, objects: &ObjectSet, flow: Flow) {
@@ -162,13 +185,15 @@ impl Solver {
     /// All nodes of a cycle come to have the same objects: they become one node. Flows that were added
     /// twice on the way are dropped.
     fn join_cycles(&mut self) {
-        let mut successors: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
-        for (node, data) in self.nodes.iter() {
+        let mut successors: Vec<usize> = Vec::new();
+        let mut ends: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        for data in self.nodes.values() {
             let unfiltered = data.flows.iter().filter(|flow| flow.filter.is_none());
-            let to = unfiltered.map(|flow| self.find(flow.to).index());
-            successors[node.index()] = to.collect();
+            successors.extend(unfiltered.map(|flow| self.find(flow.to).index()));
+            ends.push(successors.len());
         }
-        for component in components(successors.len(), |node| &successors[node]) {
+        let start = |node: usize| if node == 0 { 0 } else { ends[node - 1] };
+        for component in components(ends.len(), |node| &successors[start(node)..ends[node]]) {
             if let [first, others @ ..] = component.as_slice() {
                 for &other in others {
                     self.join(NodeId::from_index(other), NodeId::from_index(*first));
@@ -184,7 +209,9 @@ impl Solver {
             flows.sort_unstable();
             flows.dedup();
             flows.retain(|flow| flow.to != node);
-            self.known.extend(flows.iter().map(|&flow| (node, flow)));
+            if flows.len() > FEW_FLOWS {
+                self.known.extend(flows.iter().map(|&flow| (node, flow)));
+            }
             self.nodes[node].flows = flows;
         }
     }
@@ -227,14 +254,16 @@ impl Solver {
         };
         let wanted = program.class_named(wanted);
         let is_interface = |class: ClassId| program.classes()[class].is_interface();
-        let mut narrowed = false;
-        objects.for_each(|object| {
-            if let Object::Unknown(class) = self.objects.all[object] {
-                narrowed |= !program.is_subclass(class, wanted)
+        let mut unknown: SmallVec<[ObjectId; 8]> = SmallVec::new();
+        objects.for_each_of(Some(self.objects.unknown()), |object| unknown.push(object));
+        let narrowed = unknown.into_iter().any(|object| match self.objects.all[object] {
+            Object::Unknown(class) => {
+                !program.is_subclass(class, wanted)
                     && (program.is_subclass(wanted, class)
                         || is_interface(wanted)
-                        || is_interface(class));
+                        || is_interface(class))
             }
+            _ => false,
         });
         if narrowed {
             self.add(to, Object::Unknown(wanted));

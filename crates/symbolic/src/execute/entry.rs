@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use unsnarl_program::body::Operation;
-use unsnarl_program::heap::{InstanceId, ObjectId, OriginKind, Variable};
+use unsnarl_program::body::Value;
+use unsnarl_program::heap::{InstanceId, OriginKind, Variable};
 
 use super::{Context, EntryId, Executor, Progress, ROUNDS};
 use crate::event::{ContextId, PathStep};
 use crate::path::{Path, Root};
-use crate::state::{Fresh, Holders, ObjectsId, State, unite};
+use crate::state::{Fresh, Holders, ObjectsId, State};
 use crate::threads::sorted;
 
 /// How a method is entered.
@@ -29,7 +29,16 @@ pub(crate) struct Binding {
     pub(crate) loose: Option<Path>,
 }
 
-impl<'e> Executor<'e, '_> {
+/// The arguments of a method.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    /// Those that others may see at some time, by number.
+    watched: SmallVec<[(u16, Value); 2]>,
+    /// All that any of them may be; sorted.
+    objects: Holders,
+}
+
+impl Executor<'_, '_> {
     /// How a thread enters its first method. What a client makes is its own while it is made.
     pub(super) fn first_entry(&mut self, kind: OriginKind, instance: InstanceId) -> Entry {
         let mut entry = Entry::default();
@@ -94,8 +103,52 @@ impl<'e> Executor<'e, '_> {
     }
 
     fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
-        let mut state = entry.state.clone();
-        // Paths are told by the numbers of one caller. What many have in common are the arguments.
+        let arguments = self.arguments(instance);
+        let state = self.told_to_many(instance, entry, &arguments);
+        let Some(&context) = self.merged.get(&instance) else {
+            let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
+            let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
+            let context = self.push_context(instance, entry, true);
+            self.merged.insert(instance, context);
+            return context;
+        };
+        let known = &self.contexts[context].entry;
+        if known.state.covers(&state) {
+            return context;
+        }
+        let mut joined = (**known).clone();
+        joined.state.join(&state);
+        // What is different for callers is taken to be anything, not gathered one by one.
+        let is_new_start = joined.state.started != known.state.started;
+        let is_new_signal = joined.state.sent != known.state.sent;
+        if is_new_start || is_new_signal {
+            let doings = self.within.threads_of(self.heap, instance);
+            if is_new_start {
+                joined.state.unite_started(&doings.started);
+            }
+            if is_new_signal {
+                joined.state.unite_sent(&doings.sent);
+            }
+        }
+        if self.contexts[context].rounds > ROUNDS {
+            joined.state.keep_fresh(|fresh| fresh.path.steps.is_empty());
+            joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
+        }
+        self.contexts[context].entry = Arc::new(joined);
+        self.memories[context].enter_anew();
+        self.queue(context);
+        context
+    }
+
+    /// What a method that is entered in many states is told of one of them. Paths are told by the numbers of one
+    /// caller. What many have in common are the arguments.
+    fn told_to_many(
+        &mut self,
+        instance: InstanceId,
+        entry: &Entry,
+        arguments: &Arguments,
+    ) -> State {
+        let mut state = (*entry.state).clone();
         let own = |path: &Path| {
             if let Root::Parameter(_) = path.root {
                 return Some(path.clone());
@@ -103,7 +156,7 @@ impl<'e> Executor<'e, '_> {
             let bindings = entry.bindings.iter().enumerate();
             let mut named = bindings.filter_map(|(number, binding)| {
                 let strict = binding.strict.as_ref().filter(|strict| path.begins_with(strict))?;
-                let steps = path.steps[strict.steps.len()..].into();
+                let steps = SmallVec::from_slice(&path.steps[strict.steps.len()..]);
                 Some(Path { root: Root::Parameter(number as u16), steps })
             });
             named.next()
@@ -116,91 +169,64 @@ impl<'e> Executor<'e, '_> {
                 lock.objects = objects;
             }
         }
-        let arguments = self.arguments(instance);
         for fresh in std::mem::take(&mut state.fresh) {
             if let Some(path) = own(&fresh.path)
                 && let Some(objects) = self.argument_objects(instance, Some(&path))
             {
                 // Which holders it has is different for callers; those count that the method can see.
                 let is_held = !fresh.holders.is_empty();
-                let seen = arguments.iter().filter(|_| is_held).flat_map(|(_, objects)| *objects);
-                let holders = sorted(seen.copied()).into();
+                let holders = if is_held { arguments.objects.clone() } else { Holders::new() };
                 state.add_fresh(Fresh { path, objects, holders, ..fresh });
             }
         }
         // What is not known of the arguments is assumed.
-        for (path, objects) in arguments {
-            let is_watched = objects.iter().any(|&object| !self.sharing.is_private(object));
-            if is_watched && state.fresh(&path).is_none() {
-                let (objects, holders) = (self.set(objects), Holders::new());
+        for &(number, value) in &arguments.watched {
+            let path = Path::root(Root::Parameter(number));
+            if state.fresh(&path).is_none() {
+                let (objects, holders) = (self.objects_of(instance, value), Holders::new());
                 state.add_fresh(Fresh { path, objects, holders, is_assumed: true });
             }
         }
         state.joined_paths.clear();
         state.received.retain(|(_, path)| path.is_none());
-        let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
-        match self.merged.get(&instance).copied() {
-            None => {
-                let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
-                let context = self.push_context(instance, entry, true);
-                self.merged.insert(instance, context);
-                context
-            }
-            Some(context) => {
-                let mut joined = (*self.contexts[context].entry).clone();
-                let known = joined.state.clone();
-                if joined.state.join(&state) {
-                    // What is different for callers is taken to be anything, not gathered one by one.
-                    let doings = self.within.threads_of(self.heap, instance);
-                    if joined.state.started != known.started {
-                        unite(&mut joined.state.started, &doings.started);
-                    }
-                    if joined.state.sent != known.sent {
-                        unite(&mut joined.state.sent, &doings.sent);
-                    }
-                    if self.contexts[context].rounds > ROUNDS {
-                        joined.state.fresh.retain(|fresh| fresh.path.steps.is_empty());
-                        joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
-                    }
-                    self.contexts[context].entry = Arc::new(joined);
-                    self.memories[context].enter_anew();
-                    self.queue(context);
-                }
-                context
-            }
-        }
+        State::from(state)
     }
 
-    /// The arguments of a method with what they may be.
-    fn arguments(&self, instance: InstanceId) -> Vec<(Path, &'e [ObjectId])> {
+    /// What is known about the arguments of a method.
+    fn arguments(&mut self, instance: InstanceId) -> Arc<Arguments> {
+        if let Some(known) = self.arguments.get(&instance) {
+            return Arc::clone(known);
+        }
         let heap = self.heap;
-        let Some(facts) = self.methods.get(heap.instances[instance].method) else {
-            return Vec::new();
+        let facts = self.methods.get(heap.instances[instance].method);
+        let all = facts.map_or(&[][..], |facts| &facts.parameters);
+        let is_watched = |&&(_, value): &&(u16, Value)| {
+            let mut objects = heap.points_to(instance, value).iter();
+            objects.any(|&object| !self.sharing.is_private(object))
         };
-        let statements = facts.body.statements.values();
-        let arguments = statements.filter_map(|statement| match statement.operation {
-            Operation::Parameter(number) => {
-                let path = Path::root(Root::Parameter(number));
-                Some((path, heap.points_to(instance, statement.result?)))
-            }
-            _ => None,
-        });
-        arguments.collect()
+        let objects = all.iter().flat_map(|&(_, value)| heap.points_to(instance, value)).copied();
+        let watched = all.iter().filter(is_watched).copied().collect();
+        let found = Arc::new(Arguments { watched, objects: sorted(objects).into() });
+        self.arguments.insert(instance, Arc::clone(&found));
+        found
     }
 
     /// All objects that an argument, or what hangs on it by fields, may be.
     fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
         let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
-        let root = Path::root(Root::Parameter(number));
-        let arguments = self.arguments(instance);
-        let (_, objects) = arguments.iter().find(|(path, _)| *path == root)?;
-        let mut objects = objects.to_vec();
+        let heap = self.heap;
+        let facts = self.methods.get(heap.instances[instance].method)?;
+        let &(_, value) = facts.parameters.iter().find(|(found, _)| *found == number)?;
+        if steps.is_empty() {
+            return Some(self.objects_of(instance, value));
+        }
+        let mut objects = heap.points_to(instance, value).to_vec();
         for &step in steps {
             let variable = match step {
                 PathStep::Field(field) => Variable::Field(field),
                 PathStep::Slot(name) => Variable::Slot(name),
             };
-            let inside = objects.iter().flat_map(|&object| self.heap.contents(object, variable));
+            let inside = objects.iter().flat_map(|&object| heap.contents(object, variable));
             objects = sorted(inside.copied());
         }
         Some(self.set(&objects))
