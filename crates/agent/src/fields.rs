@@ -2,38 +2,50 @@
 //! reached for the first time, for then all classes that it needs are loaded.
 //!
 //! Fields that a filter can tell apart have a *group* and a place in it: an entry of the filter has a bit for
-//! reads and one for writes of each field of a group of an object. The static fields of a class are a group, by which its
+//! reads and one for writes of each field of a group of an object. The groups of an object are numbered from its topmost
+//! class on, so that a few bits tell them apart. The static fields of a class are a group, by which its
 //! owner is known. Two class loaders may load different classes of
-//! one name: the fields of both count then, what they disagree on is unknown, and they have no groups any
-//! more. Places in the code that are resolved by then belong to the first of them.
+//! one name: the fields of both count then, what they disagree on is unknown, and neither they nor the classes below them
+//! have groups any more. Places in the code that are resolved by then belong to the first of them.
 
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{FieldName, Plan, SiteNumber, Volatility};
+use unsnarl_instrument::{Conditional, FieldName, Plan, SiteNumber, Volatility};
+
+use crate::ahead::Ahead;
 
 // A cell, as `UnsnarlSites.java` has it.
 const RESOLVED: u64 = 1;
 const NUMBERED: u64 = 2;
 const SKIPPED: u64 = 4;
 const GROUPED: u64 = 8;
+const ONCE: u64 = 16;
+const NOT_YET: u64 = 32;
 const BITS: u32 = 8;
 const GROUP: u32 = 32;
-const FIELDS_OF_A_GROUP: usize = 12;
+const FIELDS_OF_A_GROUP: usize = 8;
+/// How many groups an object may have, as `UnsnarlThread.java` has room for.
+const GROUPS_OF_AN_OBJECT: usize = 64;
 
 /// Fields by the classes that declare them, and the fields that places in the code access.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     classes: FxHashMap<Vec<u8>, Class>,
     sites: FxHashMap<SiteNumber, (FieldName, Volatility)>,
-    groups: usize,
+    conditionals: FxHashMap<SiteNumber, Conditional>,
+    /// How many classes have a group of static fields.
+    statics: usize,
 }
 
+/// A class and the fields that it declares.
 #[derive(Debug)]
-struct Class {
+pub(crate) struct Class {
     /// Nothing if two classes of this name have different ones.
     superclass: Option<Vec<u8>>,
     fields: FxHashMap<(Vec<u8>, Vec<u8>), Field>,
+    /// How many groups the fields of objects make; nothing if two classes of this name differ.
+    groups: Option<usize>,
     /// Whether all classes of this name got the field for ids.
     keeps_ids: bool,
     /// Whether it makes clones that no hook sees.
@@ -45,8 +57,16 @@ struct Class {
 struct Field {
     /// `Unknown` if classes of one name disagree.
     volatility: Volatility,
-    /// The number of the group, which is not 0, and the place of the first bit.
-    group: Option<(u16, u8)>,
+    group: Option<Group>,
+}
+
+/// What the filter knows together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    /// The static fields of a class, which have a number that is not 0.
+    OfStatics(u16),
+    /// Fields of objects: the number among the groups of their class, and the place of the first bit.
+    OfObjects(usize, u8),
 }
 
 enum Found<'t> {
@@ -62,32 +82,9 @@ const MOST_SUPERCLASSES: usize = 1000;
 impl Fields {
     /// Takes a class in.
     pub(crate) fn add(&mut self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
-        let mut fields = FxHashMap::default();
-        let is_static = |access: u16| access & flags::STATIC != 0;
-        let has_statics = class.fields.iter().any(|field| is_static(field.access));
-        let first = 1 + self.groups + usize::from(has_statics);
-        let mut grouped = 0;
-        for field in &class.fields {
-            let volatility = Volatility::of(field.access);
-            let has_group = volatility == Volatility::Plain;
-            let (group, place) = if is_static(field.access) {
-                (1 + self.groups, 0)
-            } else {
-                let before = grouped;
-                grouped += usize::from(has_group);
-                (first + before / FIELDS_OF_A_GROUP, 2 * (before % FIELDS_OF_A_GROUP) as u8)
-            };
-            let group = u16::try_from(group).ok().filter(|_| has_group).map(|it| (it, place));
-            let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
-            fields.insert(key, Field { volatility, group });
-        }
-        self.groups += usize::from(has_statics) + grouped.div_ceil(FIELDS_OF_A_GROUP);
-        let new = Class {
-            superclass: Some(class.super_name().unwrap_or_default().to_vec()),
-            fields,
-            keeps_ids,
-            clones_unseen,
-        };
+        let has_statics = class.fields.iter().any(|field| field.access & flags::STATIC != 0);
+        self.statics += usize::from(has_statics);
+        let new = Class { keeps_ids, clones_unseen, ..Class::new(class, self.statics) };
         match self.classes.get_mut(class.name()) {
             Some(known) => known.merge(new),
             None => {
@@ -107,6 +104,11 @@ impl Fields {
     /// Remembers what is accessed at a place in the code.
     pub(crate) fn add_site(&mut self, site: SiteNumber, field: FieldName, volatility: Volatility) {
         self.sites.insert(site, (field, volatility));
+    }
+
+    /// Remembers that a probe depends on assumptions.
+    pub(crate) fn add_conditional(&mut self, conditional: Conditional) {
+        self.conditionals.insert(conditional.site, conditional);
     }
 
     pub(crate) fn keeps_ids(&self, class: &[u8]) -> bool {
@@ -137,6 +139,43 @@ impl Fields {
         }
     }
 
+    /// What is to be expected of a field whose class, or one above it, is not loaded yet.
+    pub(crate) fn assumed(&self, field: &FieldName, ahead: &mut Ahead) -> Volatility {
+        match self.find_ahead(field, ahead) {
+            Some((_, _, volatility)) => volatility,
+            None => Volatility::Unknown,
+        }
+    }
+
+    /// A number for fields that can be filtered together, if they are of one object.
+    pub(crate) fn group(&self, field: &FieldName, ahead: &mut Ahead) -> u64 {
+        self.find_ahead(field, ahead).map_or(0, |(depth, group, _)| depth << 16 | group)
+    }
+
+    /// Looks a field up in loaded classes and in class files: how far it is declared above the class that the code names,
+    /// its group there, and its volatility.
+    fn find_ahead(&self, field: &FieldName, ahead: &mut Ahead) -> Option<(u64, u64, Volatility)> {
+        let key = (field.name.clone(), field.descriptor.clone());
+        let mut current = field.class.clone();
+        for depth in 0..MOST_SUPERCLASSES {
+            let class = match self.classes.get(&current) {
+                Some(class) => class,
+                None => ahead.class(&current)?,
+            };
+            match class.fields.get(&key) {
+                Some(Field { volatility, group }) => {
+                    let group = match group {
+                        Some(Group::OfObjects(number, _)) => *number as u64,
+                        _ => 0,
+                    };
+                    return Some((depth as u64, group, *volatility));
+                }
+                None => current = class.superclass.clone().filter(|above| !above.is_empty())?,
+            }
+        }
+        None
+    }
+
     /// The class that declares the field of a site.
     pub(crate) fn declaring_class(&self, site: SiteNumber) -> Option<&[u8]> {
         match self.find(&self.sites.get(&site)?.0) {
@@ -146,8 +185,43 @@ impl Fields {
     }
 
     /// The cell of a probe: that of its site, or, if it reports several accesses to plain fields of one object, of so
-    /// many sites behind its number. If the fields are not of one group, the filter does not know them together.
+    /// many sites behind its number.
     pub(crate) fn cell_of_all(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
+        let Some(conditional) = self.conditionals.get(&probe) else {
+            return self.unconditional(probe, count, plan);
+        };
+        let holds = self.holds(conditional, plan);
+        if conditional.reported_by.is_some_and(|(reporter, _)| reporter == probe) {
+            return match holds {
+                Some(true) => self.unconditional(probe, count, plan),
+                Some(false) => RESOLVED | SKIPPED,
+                None => RESOLVED | SKIPPED | NOT_YET,
+            };
+        }
+        let own = self.cell(probe, plan);
+        match holds {
+            Some(true) if own != 0 => own | ONCE,
+            Some(_) => own,
+            None => 0,
+        }
+    }
+
+    /// Whether all is as it was assumed, and the probe that reports an access with others can do so; nothing if that is
+    /// not known yet.
+    fn holds(&self, conditional: &Conditional, plan: &Plan) -> Option<bool> {
+        for (field, assumed) in &conditional.assumed {
+            match self.find(field) {
+                Found::Field(_, Field { volatility, .. }) if volatility == *assumed => {}
+                Found::Unknown => return None,
+                _ => return Some(false),
+            }
+        }
+        let filtered = |(probe, count)| self.unconditional(probe, count, plan) & GROUPED != 0;
+        Some(conditional.reported_by.is_none_or(filtered))
+    }
+
+    /// If the fields are not of one group, the filter does not know them together.
+    fn unconditional(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
         if count == 1 {
             return self.cell(probe, plan);
         }
@@ -166,7 +240,7 @@ impl Fields {
             let numbered = *when_rewritten == Volatility::Volatile;
             return match found {
                 _ if numbered => RESOLVED | NUMBERED,
-                Found::Field(_, found) => plain(field, found, plan),
+                Found::Field(class, found) => self.plain(field, class, found, plan),
                 _ => RESOLVED,
             };
         }
@@ -175,7 +249,7 @@ impl Fields {
                 _,
                 Field { volatility: Volatility::Unknown | Volatility::Volatile, .. },
             ) => RESOLVED | NUMBERED,
-            Found::Field(_, found) => plain(field, found, plan),
+            Found::Field(class, found) => self.plain(field, class, found, plan),
             Found::Nowhere => RESOLVED,
             Found::Unknown => 0,
         }
@@ -198,21 +272,70 @@ impl Fields {
         }
         Found::Unknown
     }
-}
 
-fn plain(name: &FieldName, field: Field, plan: &Plan) -> u64 {
-    let is_watched = plan.events.fields && plan.watches_field(&name.name);
-    let skipped = !is_watched || field.volatility == Volatility::Final && plan.filters.escape;
-    match field.group {
-        _ if skipped => RESOLVED | SKIPPED,
-        Some((group, place)) if plan.filters.take_together() => {
-            RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | u64::from(group) << GROUP
+    /// The cell of a field that is not volatile.
+    fn plain(&self, name: &FieldName, class: &[u8], field: Field, plan: &Plan) -> u64 {
+        let is_watched = plan.events.fields && plan.watches_field(&name.name);
+        if !is_watched || field.volatility == Volatility::Final && plan.filters.escape {
+            return RESOLVED | SKIPPED;
         }
-        _ => RESOLVED,
+        let (group, place) = match field.group {
+            _ if !plan.filters.take_together() => return RESOLVED,
+            Some(Group::OfStatics(number)) => (number.into(), 0),
+            Some(Group::OfObjects(number, place)) => match self.groups_above(class) {
+                Some(above) if above + number < GROUPS_OF_AN_OBJECT => (above + number, place),
+                _ => return RESOLVED,
+            },
+            None => return RESOLVED,
+        };
+        RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | (group as u64) << GROUP
+    }
+
+    /// How many groups an object has of the classes above one; nothing if that cannot be known.
+    fn groups_above(&self, class: &[u8]) -> Option<usize> {
+        let mut current = self.classes.get(class)?;
+        current.groups?;
+        let mut groups = 0;
+        for _ in 0..MOST_SUPERCLASSES {
+            let above = current.superclass.as_ref()?;
+            if above.is_empty() {
+                return Some(groups);
+            }
+            current = self.classes.get(above)?;
+            groups += current.groups?;
+        }
+        None
     }
 }
 
 impl Class {
+    /// What a class file says; its static fields have a number.
+    pub(crate) fn new(class: &ClassFile<'_>, statics: usize) -> Self {
+        let mut fields = FxHashMap::default();
+        let mut grouped = 0;
+        for field in &class.fields {
+            let volatility = Volatility::of(field.access);
+            let group = if volatility != Volatility::Plain {
+                None
+            } else if field.access & flags::STATIC != 0 {
+                u16::try_from(statics).ok().map(Group::OfStatics)
+            } else {
+                let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
+                grouped += 1;
+                Some(Group::OfObjects((grouped - 1) / FIELDS_OF_A_GROUP, place))
+            };
+            let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
+            fields.insert(key, Field { volatility, group });
+        }
+        Self {
+            superclass: Some(class.super_name().unwrap_or_default().to_vec()),
+            fields,
+            groups: Some(grouped.div_ceil(FIELDS_OF_A_GROUP)),
+            keeps_ids: false,
+            clones_unseen: false,
+        }
+    }
+
     fn merge(&mut self, other: Self) {
         let same = self.superclass == other.superclass
             && self.fields.len() == other.fields.len()
@@ -242,117 +365,9 @@ impl Class {
         for field in self.fields.values_mut() {
             field.group = None;
         }
+        self.groups = None;
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use unsnarl_instrument::Filters;
-
-    use super::*;
-
-    /// The bytes of classes, compiled together, in the order of their names.
-    fn compile(source: &str, names: &[&str]) -> Vec<Vec<u8>> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("A.java");
-        std::fs::write(&file, source).unwrap();
-        unsnarl_testing::jdk().compile([file.as_path()], folder.path());
-        let class =
-            |name: &&str| std::fs::read(folder.path().join(format!("{name}.class"))).unwrap();
-        names.iter().map(class).collect()
-    }
-
-    fn field(class: &str, name: &str) -> FieldName {
-        FieldName { class: class.into(), name: name.into(), descriptor: b"I".to_vec() }
-    }
-
-    const OBJECT: &str = "class A extends B { int a1, a2; final int a3 = new B().b; volatile int a4; } \
-                          class B { int b; } ";
-
-    fn add(fields: &mut Fields, bytes: &[u8], clones_unseen: bool) {
-        let class = ClassFile::read(bytes).unwrap();
-        fields.add(&class, class.name() != b"java/lang/Object", clones_unseen);
-    }
-
-    /// `A` and `B` and a class that stands for `Object`, which has nothing above it.
-    fn known(clones_unseen: bool) -> Fields {
-        let mut fields = Fields::default();
-        let top = Class {
-            superclass: Some(Vec::new()),
-            fields: FxHashMap::default(),
-            keeps_ids: false,
-            clones_unseen,
-        };
-        fields.classes.insert(b"java/lang/Object".to_vec(), top);
-        compile(OBJECT, &["A", "B"]).iter().for_each(|bytes| add(&mut fields, bytes, false));
-        fields
-    }
-
-    #[test]
-    fn fields_are_known_when_all_above_is() {
-        let classes = compile(OBJECT, &["A", "B"]);
-        let mut fields = Fields::default();
-        add(&mut fields, &classes[0], false);
-        assert_eq!(fields.volatility(&field("A", "b")), Volatility::Unknown);
-        let fields = known(false);
-        for (name, expected) in [
-            ("b", Volatility::Plain),
-            ("a1", Volatility::Plain),
-            ("a3", Volatility::Final),
-            ("a4", Volatility::Volatile),
-            ("nowhere", Volatility::Plain),
-        ] {
-            assert_eq!(fields.volatility(&field("A", name)), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn fields_of_one_class_are_filtered_together_and_others_are_not() {
-        let mut fields = known(false);
-        let plan = Plan::default();
-        for (number, name) in (1..).zip(["a1", "a2", "b", "a3", "a4"]) {
-            fields.add_site(SiteNumber(number), field("A", name), Volatility::Unknown);
-        }
-        let cell = |probe, count| fields.cell_of_all(SiteNumber(probe), count, &plan);
-        assert_eq!(cell(0, 2), cell(1, 1) | cell(2, 1));
-        assert_eq!(cell(0, 2) & GROUPED, GROUPED);
-        assert_eq!(cell(1, 2), RESOLVED, "of two classes");
-        assert_eq!(cell(4, 1), RESOLVED | SKIPPED);
-        assert_eq!(cell(5, 1), RESOLVED | NUMBERED);
-        assert_eq!(fields.declaring_class(SiteNumber(3)), Some(&b"B"[..]));
-        let mut plan = Plan::default();
-        plan.filters = Filters::NONE;
-        assert_eq!(fields.cell_of_all(SiteNumber(4), 1, &plan), RESOLVED);
-    }
-
-    /// Two loaders have two classes of the name: which one a place in the code means cannot be known.
-    #[test]
-    fn classes_of_one_name_that_differ_are_not_filtered() {
-        let mut fields = known(false);
-        let other = compile("class A { int a2, a1; volatile int a3; } ", &["A"]);
-        add(&mut fields, &other[0], false);
-        fields.add_site(SiteNumber(1), field("A", "a1"), Volatility::Plain);
-        assert_eq!(fields.cell_of_all(SiteNumber(1), 1, &Plan::default()), RESOLVED);
-        assert_eq!(fields.volatility(&field("A", "a3")), Volatility::Unknown);
-        assert_eq!(fields.volatility(&field("A", "b")), Volatility::Unknown);
-        assert!(!fields.has_safe_ids(b"A"));
-    }
-
-    #[test]
-    fn ids_are_not_kept_below_a_class_that_clones_unseen() {
-        assert!(known(false).has_safe_ids(b"A"));
-        assert!(!known(true).has_safe_ids(b"A"));
-        assert!(!known(false).has_safe_ids(b"Unknown"));
-    }
-
-    #[test]
-    fn the_runtime_agrees() {
-        let source = include_str!("../../../runtime/java/lang/UnsnarlSites.java");
-        for (name, value) in [("NUMBERED", NUMBERED), ("SKIPPED", SKIPPED), ("GROUPED", GROUPED)] {
-            assert!(source.contains(&format!("static final long {name} = {value};")), "{name}");
-        }
-        for (name, value) in [("BITS", BITS), ("GROUP", GROUP)] {
-            assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
-        }
-    }
-}
+mod tests;

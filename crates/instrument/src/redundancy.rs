@@ -2,11 +2,16 @@
 //!
 //! Code is followed from one jump target to the next with a number for every value; local variables and
 //! final fields of known values lead to known values. Between two instructions that may release something
-//! (calls, monitors, volatile fields, whatever may load or initialize a class):
+//! (calls that are not `quiet`, monitors, volatile fields, whatever may load or initialize a class):
 //! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
 //!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
 //! - accesses of one kind to one object that certainly follow each other, because nothing between them
 //!   can throw, are reported by one probe at the first of them.
+//!
+//! What is known of a field may be *assumed*: its class was not loaded yet, and was only seen in a file. And the first access
+//! to another class may load it, which may run code that releases. An access that is left out because of either is
+//! *conditional*: it keeps a probe of its own, which reports the first time that it is reached; when it is known by
+//! then that all is as it was assumed, that was the last time.
 //!
 //! In a constructor of a class below `Object`, accesses to `this` before it is passed on are of no
 //! interest: no other thread can know the object. "Before" is taken in the order of the text, and no jump
@@ -14,6 +19,7 @@
 //!
 //! Nothing is lost: whatever is not understood is reported.
 
+mod access;
 mod effect;
 
 use std::collections::{HashMap, HashSet};
@@ -22,19 +28,13 @@ use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
 use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode};
 
+use self::access::OpenRead;
+pub(crate) use self::access::{Assumed, Condition, Known, Redundancy, Together};
 pub(crate) use self::effect::{effect, is_store, jumps};
 use crate::loops::is_simple;
 use crate::plan::Filters;
+use crate::quiet::{Quiet, QuietMethods};
 use crate::site::Volatility;
-
-/// What becomes of the accesses to fields of objects in a method.
-#[derive(Debug, Default)]
-pub(crate) struct Redundancy {
-    /// These need no probe, at least not of their own.
-    pub(crate) unprobed: HashSet<NodeId>,
-    /// The probe of the first reports the others with it.
-    pub(crate) together: HashMap<NodeId, Vec<NodeId>>,
-}
 
 /// What is to be looked at.
 pub(crate) struct Method<'m> {
@@ -47,16 +47,17 @@ pub(crate) struct Method<'m> {
     pub(crate) super_call: Option<NodeId>,
     pub(crate) is_new: bool,
     pub(crate) filters: Filters,
+    pub(crate) quiet: &'m QuietMethods,
 }
 
 impl Redundancy {
     pub(crate) fn find(
         method: &Method<'_>,
         pool: &PoolEditor<'_>,
-        volatility: &dyn Fn(ConstantIndex) -> Volatility,
+        known: &dyn Fn(ConstantIndex) -> Known,
     ) -> Self {
         let code = method.code;
-        let mut walk = Walk::new(method, pool, volatility);
+        let mut walk = Walk::new(method, pool, known);
         for (place, node) in code.nodes().enumerate() {
             if let Some(label) = code.label(node) {
                 walk.label(label, place);
@@ -82,8 +83,9 @@ type Variable = (Value, ConstantIndex);
 struct Walk<'m> {
     class: &'m [u8],
     pool: &'m PoolEditor<'m>,
-    volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+    known: &'m dyn Fn(ConstantIndex) -> Known,
     filters: Filters,
+    quiet: &'m QuietMethods,
     targets: HashSet<LabelId>,
     has_this: bool,
     found: Redundancy,
@@ -99,14 +101,17 @@ struct Walk<'m> {
     not_null: HashSet<Value>,
     /// Classes that were resolved: they need not be loaded again.
     resolved: HashSet<Vec<u8>>,
-    /// Accesses since the last instruction that may release.
-    read: HashSet<Variable>,
-    written: HashSet<Variable>,
-    /// Probes that can report what follows, by object and whether it is written: nothing has been able to throw
+    /// What values and redundancy since the last jump target rely on, and how often a class may have been loaded.
+    assumed: Vec<Assumed>,
+    loads: usize,
+    /// Accesses since the last instruction that may release, with how often classes may have been loaded until then.
+    read: HashMap<Variable, usize>,
+    written: HashMap<Variable, usize>,
+    /// Probes that can report what follows, by object, whether it is written and group: nothing has been able to throw
     /// since.
-    open: HashMap<(Value, bool), NodeId>,
+    open: HashMap<(Value, bool, u64), (NodeId, usize)>,
     /// Reads since then, with the probes that report them.
-    open_reads: HashMap<Variable, (NodeId, NodeId)>,
+    open_reads: HashMap<Variable, OpenRead>,
     /// Reads that have a probe and are followed by a write.
     dropped: Vec<NodeId>,
 
@@ -122,7 +127,7 @@ impl<'m> Walk<'m> {
     fn new(
         method: &Method<'m>,
         pool: &'m PoolEditor<'m>,
-        volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+        known: &'m dyn Fn(ConstantIndex) -> Known,
     ) -> Self {
         let code = method.code;
         let mut targets: HashSet<LabelId> = code.handlers().map(|(_, it)| it.handler).collect();
@@ -135,8 +140,9 @@ impl<'m> Walk<'m> {
         Self {
             class: method.class,
             pool,
-            volatility,
+            known,
             filters: method.filters,
+            quiet: method.quiet,
             targets,
             has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
             found: Redundancy::default(),
@@ -148,8 +154,10 @@ impl<'m> Walk<'m> {
             finals: HashMap::new(),
             not_null: HashSet::new(),
             resolved: HashSet::new(),
-            read: HashSet::new(),
-            written: HashSet::new(),
+            assumed: Vec::new(),
+            loads: 0,
+            read: HashMap::new(),
+            written: HashMap::new(),
             open: HashMap::new(),
             open_reads: HashMap::new(),
             dropped: Vec::new(),
@@ -168,7 +176,15 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self) -> Redundancy {
-        self.found.together.retain(|_, others| !others.is_empty());
+        self.found.together.retain(|_, together| !together.others.is_empty());
+        for (&leader, Together { others, condition }) in &self.found.together {
+            let Some(assumed) = condition else { continue };
+            for &node in others.iter().chain([&leader]) {
+                self.found.unprobed.remove(&node);
+                let condition = Condition { assumed: assumed.clone(), leader: Some(leader) };
+                self.found.conditional.insert(node, condition);
+            }
+        }
         let together = &self.found.together;
         let alone = self.dropped.iter().filter(|leader| !together.contains_key(leader));
         self.found.unprobed.extend(alone);
@@ -235,6 +251,7 @@ impl<'m> Walk<'m> {
         self.finals.clear();
         self.not_null.clear();
         self.resolved.clear();
+        self.assumed.clear();
         self.may_release();
         self.follows = true;
     }
@@ -286,8 +303,12 @@ impl<'m> Walk<'m> {
             }
             Instruction::Field { opcode, field } => self.field(node, place, *opcode, *field),
             Instruction::Invoke { opcode, method } => {
-                let descriptor = self.pool.member(*method).map(|it| it.descriptor.to_vec());
-                self.call(descriptor, usize::from(*opcode != InvokeStatic), place);
+                let member = self.pool.member(*method);
+                let quiet = member
+                    .as_ref()
+                    .and_then(|it| self.quiet.call(*opcode, it.class, it.name, it.descriptor));
+                let descriptor = member.map(|it| it.descriptor.to_vec());
+                self.call(quiet, descriptor, usize::from(*opcode != InvokeStatic), place);
             }
             Instruction::InvokeDynamic { call_site } => {
                 let descriptor = match self.pool.get(*call_site) {
@@ -296,7 +317,7 @@ impl<'m> Walk<'m> {
                     }
                     _ => None,
                 };
-                self.call(descriptor, 0, place);
+                self.call(None, descriptor, 0, place);
             }
             Instruction::Type { opcode, .. } => {
                 self.may_release();
@@ -366,14 +387,33 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn call(&mut self, descriptor: Option<Vec<u8>>, receiver: usize, place: usize) {
-        self.may_release();
+    fn call(
+        &mut self,
+        quiet: Option<Quiet>,
+        descriptor: Option<Vec<u8>>,
+        receiver: usize,
+        place: usize,
+    ) {
+        if quiet.is_none() {
+            self.may_release();
+        }
         let Some(descriptor) = descriptor.as_deref().and_then(MethodDescriptor::parse) else {
             self.this_escapes(place);
             self.stack.clear();
             return;
         };
-        self.consume(descriptor.parameter_slots() + receiver, place);
+        self.consume(descriptor.parameter_slots(), place);
+        if receiver != 0 {
+            let object = self.pop();
+            if object == THIS {
+                self.this_escapes(place);
+            } else if self.not_null.insert(object) {
+                self.may_throw();
+            }
+        }
+        if quiet == Some(Quiet::MayThrow) {
+            self.may_throw();
+        }
         self.push(descriptor.result().map_or(0, FieldType::slots));
     }
 
@@ -395,12 +435,15 @@ impl<'m> Walk<'m> {
             }
             return;
         }
-        let volatility = (self.volatility)(field);
+        let Known { volatility, is_assumed, group } = (self.known)(field);
         let is_plain = matches!(volatility, Volatility::Plain | Volatility::Final);
         // The first access to another class may have to load it.
         let may_load = member.class != self.class && self.resolved.insert(member.class.to_vec());
-        if !is_plain || may_load {
+        self.loads += usize::from(may_load);
+        if !is_plain {
             self.may_release();
+        } else if is_assumed && !self.assumed.contains(&(field, volatility)) {
+            self.assumed.push((field, volatility));
         }
         let is_write = opcode == Opcode::PutField;
         if is_write {
@@ -416,7 +459,7 @@ impl<'m> Walk<'m> {
                     self.new_accesses.push((place, node));
                 }
             } else if self.filters.take_together() {
-                self.access(node, (object, field), is_write);
+                self.access(node, (object, field), is_write, group);
             }
         }
         if !is_write {
@@ -432,41 +475,6 @@ impl<'m> Walk<'m> {
             }
         } else if volatility == Volatility::Final {
             self.finals.remove(&(object, field));
-        }
-    }
-
-    fn access(&mut self, node: NodeId, variable: Variable, is_write: bool) {
-        let is_known =
-            self.written.contains(&variable) || !is_write && self.read.contains(&variable);
-        if is_known {
-            self.found.unprobed.insert(node);
-            return;
-        }
-        if is_write {
-            self.written.insert(variable);
-            if let Some((leader, read)) = self.open_reads.remove(&variable) {
-                self.drop_read(leader, read);
-            }
-        } else {
-            self.read.insert(variable);
-        }
-        let (object, _) = variable;
-        let leader = *self.open.entry((object, is_write)).or_insert(node);
-        if leader != node {
-            self.found.together.entry(leader).or_default().push(node);
-            self.found.unprobed.insert(node);
-        }
-        if !is_write {
-            self.open_reads.insert(variable, (leader, node));
-        }
-    }
-
-    /// A read before a certain write. If others are reported by its probe, it is reported with them.
-    fn drop_read(&mut self, leader: NodeId, read: NodeId) {
-        if leader == read {
-            self.dropped.push(read);
-        } else if let Some(others) = self.found.together.get_mut(&leader) {
-            others.retain(|&other| other != read);
         }
     }
 
