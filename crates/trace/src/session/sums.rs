@@ -4,6 +4,7 @@
 //! Every line is about one chunk or one table: the file, where it begins, its size, and its CRC-32 in eight
 //! hexadecimal digits, with tabs between them. What there is no line for is read without being compared.
 
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
@@ -42,11 +43,12 @@ pub fn seal(folder: &Path) -> io::Result<()> {
     let mut bytes = Vec::new();
     for place in chunks.as_chunks::<RECORD>().0.iter().filter_map(ChunkPlace::from_bytes) {
         let name = arena_file(place.arena);
-        if !arenas.contains_key(&place.arena) {
-            arenas.insert(place.arena, File::open(folder.join(&name))?);
-        }
+        let arena = match arenas.entry(place.arena) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(File::open(folder.join(&name))?),
+        };
         bytes.resize(place.size as usize, 0);
-        arenas[&place.arena].read_exact_at(&mut bytes, u64::from(place.offset))?;
+        arena.read_exact_at(&mut bytes, u64::from(place.offset))?;
         add(&mut sums, &name, place.offset, &bytes);
     }
     fs::write(folder.join(SUMS_FILE), sums)
