@@ -2,10 +2,11 @@
 //! reached for the first time, for then all classes that it needs are loaded.
 //!
 //! Fields that a filter can tell apart have a *group* and a place in it: an entry of the filter has a bit for
-//! reads and one for writes of each field of a group of an object. The static fields of a class are a group, by which its
+//! reads and one for writes of each field of a group of an object. The groups of an object are numbered from its topmost
+//! class on, so that a few bits tell them apart. The static fields of a class are a group, by which its
 //! owner is known. Two class loaders may load different classes of
-//! one name: the fields of both count then, what they disagree on is unknown, and they have no groups any
-//! more. Places in the code that are resolved by then belong to the first of them.
+//! one name: the fields of both count then, what they disagree on is unknown, and neither they nor the classes below them
+//! have groups any more. Places in the code that are resolved by then belong to the first of them.
 
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
@@ -19,14 +20,17 @@ const SKIPPED: u64 = 4;
 const GROUPED: u64 = 8;
 const BITS: u32 = 8;
 const GROUP: u32 = 32;
-const FIELDS_OF_A_GROUP: usize = 12;
+const FIELDS_OF_A_GROUP: usize = 8;
+/// How many groups an object may have, as `UnsnarlThread.java` has room for.
+const GROUPS_OF_AN_OBJECT: usize = 64;
 
 /// Fields by the classes that declare them, and the fields that places in the code access.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     classes: FxHashMap<Vec<u8>, Class>,
     sites: FxHashMap<SiteNumber, (FieldName, Volatility)>,
-    groups: usize,
+    /// How many classes have a group of static fields.
+    statics: usize,
 }
 
 #[derive(Debug)]
@@ -34,6 +38,8 @@ struct Class {
     /// Nothing if two classes of this name have different ones.
     superclass: Option<Vec<u8>>,
     fields: FxHashMap<(Vec<u8>, Vec<u8>), Field>,
+    /// How many groups the fields of objects make; nothing if two classes of this name differ.
+    groups: Option<usize>,
     /// Whether all classes of this name got the field for ids.
     keeps_ids: bool,
     /// Whether it makes clones that no hook sees.
@@ -45,8 +51,16 @@ struct Class {
 struct Field {
     /// `Unknown` if classes of one name disagree.
     volatility: Volatility,
-    /// The number of the group, which is not 0, and the place of the first bit.
-    group: Option<(u16, u8)>,
+    group: Option<Group>,
+}
+
+/// What the filter knows together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    /// The static fields of a class, which have a number that is not 0.
+    OfStatics(u16),
+    /// Fields of objects: the number among the groups of their class, and the place of the first bit.
+    OfObjects(usize, u8),
 }
 
 enum Found<'t> {
@@ -65,26 +79,26 @@ impl Fields {
         let mut fields = FxHashMap::default();
         let is_static = |access: u16| access & flags::STATIC != 0;
         let has_statics = class.fields.iter().any(|field| is_static(field.access));
-        let first = 1 + self.groups + usize::from(has_statics);
+        self.statics += usize::from(has_statics);
         let mut grouped = 0;
         for field in &class.fields {
             let volatility = Volatility::of(field.access);
-            let has_group = volatility == Volatility::Plain;
-            let (group, place) = if is_static(field.access) {
-                (1 + self.groups, 0)
+            let group = if volatility != Volatility::Plain {
+                None
+            } else if is_static(field.access) {
+                u16::try_from(self.statics).ok().map(Group::OfStatics)
             } else {
-                let before = grouped;
-                grouped += usize::from(has_group);
-                (first + before / FIELDS_OF_A_GROUP, 2 * (before % FIELDS_OF_A_GROUP) as u8)
+                let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
+                grouped += 1;
+                Some(Group::OfObjects((grouped - 1) / FIELDS_OF_A_GROUP, place))
             };
-            let group = u16::try_from(group).ok().filter(|_| has_group).map(|it| (it, place));
             let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
             fields.insert(key, Field { volatility, group });
         }
-        self.groups += usize::from(has_statics) + grouped.div_ceil(FIELDS_OF_A_GROUP);
         let new = Class {
             superclass: Some(class.super_name().unwrap_or_default().to_vec()),
             fields,
+            groups: Some(grouped.div_ceil(FIELDS_OF_A_GROUP)),
             keeps_ids,
             clones_unseen,
         };
@@ -166,7 +180,7 @@ impl Fields {
             let numbered = *when_rewritten == Volatility::Volatile;
             return match found {
                 _ if numbered => RESOLVED | NUMBERED,
-                Found::Field(_, found) => plain(field, found, plan),
+                Found::Field(class, found) => self.plain(field, class, found, plan),
                 _ => RESOLVED,
             };
         }
@@ -175,7 +189,7 @@ impl Fields {
                 _,
                 Field { volatility: Volatility::Unknown | Volatility::Volatile, .. },
             ) => RESOLVED | NUMBERED,
-            Found::Field(_, found) => plain(field, found, plan),
+            Found::Field(class, found) => self.plain(field, class, found, plan),
             Found::Nowhere => RESOLVED,
             Found::Unknown => 0,
         }
@@ -198,17 +212,39 @@ impl Fields {
         }
         Found::Unknown
     }
-}
 
-fn plain(name: &FieldName, field: Field, plan: &Plan) -> u64 {
-    let is_watched = plan.events.fields && plan.watches_field(&name.name);
-    let skipped = !is_watched || field.volatility == Volatility::Final && plan.filters.escape;
-    match field.group {
-        _ if skipped => RESOLVED | SKIPPED,
-        Some((group, place)) if plan.filters.take_together() => {
-            RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | u64::from(group) << GROUP
+    /// The cell of a field that is not volatile.
+    fn plain(&self, name: &FieldName, class: &[u8], field: Field, plan: &Plan) -> u64 {
+        let is_watched = plan.events.fields && plan.watches_field(&name.name);
+        if !is_watched || field.volatility == Volatility::Final && plan.filters.escape {
+            return RESOLVED | SKIPPED;
         }
-        _ => RESOLVED,
+        let (group, place) = match field.group {
+            _ if !plan.filters.take_together() => return RESOLVED,
+            Some(Group::OfStatics(number)) => (number.into(), 0),
+            Some(Group::OfObjects(number, place)) => match self.groups_above(class) {
+                Some(above) if above + number < GROUPS_OF_AN_OBJECT => (above + number, place),
+                _ => return RESOLVED,
+            },
+            None => return RESOLVED,
+        };
+        RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | (group as u64) << GROUP
+    }
+
+    /// How many groups an object has of the classes above one; nothing if that cannot be known.
+    fn groups_above(&self, class: &[u8]) -> Option<usize> {
+        let mut current = self.classes.get(class)?;
+        current.groups?;
+        let mut groups = 0;
+        for _ in 0..MOST_SUPERCLASSES {
+            let above = current.superclass.as_ref()?;
+            if above.is_empty() {
+                return Some(groups);
+            }
+            current = self.classes.get(above)?;
+            groups += current.groups?;
+        }
+        None
     }
 }
 
@@ -242,6 +278,7 @@ impl Class {
         for field in self.fields.values_mut() {
             field.group = None;
         }
+        self.groups = None;
     }
 }
 
@@ -280,6 +317,7 @@ mod tests {
         let top = Class {
             superclass: Some(Vec::new()),
             fields: FxHashMap::default(),
+            groups: Some(0),
             keeps_ids: false,
             clones_unseen,
         };

@@ -458,12 +458,7 @@ public final class UnsnarlHooks {
             return false;
         }
         long id = UNSAFE.getLong(object, offset);
-        return UnsnarlOwners.owns(thread, id) || thread.has(key(cell, id), 0, 0, kind * UnsnarlSites.bits(cell));
-    }
-
-    @Hidden
-    private static long key(long cell, long id) {
-        return id << 16 | UnsnarlSites.group(cell);
+        return UnsnarlOwners.owns(thread, id) || thread.hasFields(id, UnsnarlSites.group(cell), kind * UnsnarlSites.bits(cell));
     }
 
     /** The filter knows static fields by the places that access them. */
@@ -542,15 +537,15 @@ public final class UnsnarlHooks {
         if (owner == (int) thread.id) {
             return;
         }
-        if ((cell & UnsnarlSites.GROUPED) != 0 && owner != UnsnarlOwners.NOBODY) {
-            long key = key(cell, id);
+        if ((cell & UnsnarlSites.GROUPED) != 0 && owner != UnsnarlOwners.NOBODY && id <= UnsnarlIdentity.LARGEST_FILTERED) {
             int asked = kind == FIELD_READ ? UnsnarlThread.READ : UnsnarlThread.WRITE;
             long bits = UnsnarlSites.bits(cell);
-            if (thread.has(key, 0, 0, asked * bits)) {
+            int group = UnsnarlSites.group(cell);
+            if (thread.hasFields(id, group, asked * bits)) {
                 return;
             }
             // A read behind a write is redundant as well.
-            thread.set(key, 0, 0, (asked | UnsnarlThread.READ) * bits);
+            thread.setFields(id, group, (asked | UnsnarlThread.READ) * bits);
         }
         int each = count == 1 ? site : site + 1;
         int end = each + count;
@@ -640,6 +635,9 @@ public final class UnsnarlHooks {
         long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
         if (id == 0) {
             id = thread.newId();
+            if (id > UnsnarlIdentity.LARGEST_FILTERED) {
+                return entry(thread, object).id;
+            }
             if (!UNSAFE.compareAndSetLong(object, offset, 0, UnsnarlIdentity.MARK | id)) {
                 return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
             }

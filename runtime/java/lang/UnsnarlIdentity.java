@@ -13,6 +13,8 @@ final class UnsnarlIdentity {
     /** In a field an id has a mark above it, so that it is known for one where all fields are looked at. */
     static final long MARK = 0x5EA1L << 48;
     static final long MASK = (1L << 48) - 1;
+    /** The filter has no room for greater ones. Objects keep none of them. */
+    static final long LARGEST_FILTERED = (1L << 32) - 1;
 
     private static final int STRIPES = 64;
     private static final UnsnarlIdentity[] ALL = new UnsnarlIdentity[STRIPES];

@@ -36,6 +36,13 @@ final class UnsnarlThread {
     private static final int SMALLEST_FILTER = 64;
     private static final int LARGEST_FILTER = 16384;
     private static final long[] NO_FILTER = new long[2];
+    /** In a word for fields the epoch is above the id, which is above the group of the object's fields and their bits. */
+    private static final int FIELDS_EPOCH = 54;
+    private static final int FIELDS_ID = 22;
+    static final int FIELDS_GROUP = 16;
+    private static final long[] NO_FIELDS = new long[1];
+    /** How far the groups of an object lie apart in the table, beside the distance of objects. */
+    private static final int GROUPS_APART = 8 * 1021;
     private static final boolean STACKS = UnsnarlNative.stacks();
     private static final long[] NO_SITES = {};
     /** Where the first element of an array of longs lies: Unsafe tells it by an int or a long, as the release may be. */
@@ -70,7 +77,13 @@ final class UnsnarlThread {
     /** The stripe of {@link UnsnarlExact} that the thread has; 0 if none. */
     long stripe;
 
-    /** Pairs of a key and the epoch with bits of accesses. */
+    /** Of fields a word each, as {@link #hasFields} has it; their epoch; and which bits of an offset lie in the table. */
+    private long[] fields = NO_FIELDS;
+    private long fieldsEpoch = 1L << FIELDS_EPOCH;
+    private long fieldsMask;
+    private int fieldsPushedOut = 1;
+
+    /** Of all else, pairs of a key and the epoch with bits of accesses. */
     private long[] filter = NO_FILTER;
     private int filterMask;
     /** How many entries of the current epoch had to give way: too many, and the filter grows. */
@@ -209,6 +222,51 @@ final class UnsnarlThread {
             Arrays.fill(filter, 0);
             epoch = 1L << EPOCH;
         }
+        fieldsEpoch += 1L << FIELDS_EPOCH;
+        if (fieldsEpoch == 0) {
+            Arrays.fill(fields, 0);
+            fieldsEpoch = 1L << FIELDS_EPOCH;
+        }
+    }
+
+    /**
+     * Whether all of {@code bits} were set for fields of an object in this epoch: a word has all that is known of a group of
+     * fields. The id is the one that the object keeps, which has 32 bits and is odd; what is above these is of no
+     * importance.
+     */
+    @ForceInline
+    @Hidden
+    boolean hasFields(long id, int group, long bits) {
+        long expected = fieldsEpoch | id << FIELDS_ID | (long) group << FIELDS_GROUP | bits;
+        long missing = UNSAFE.getLong(fields, fieldsPlace(id, group)) ^ expected;
+        return (missing & (-1L << FIELDS_GROUP | bits)) == 0;
+    }
+
+    /** Sets bits of fields of an object. */
+    @Hidden
+    void setFields(long id, int group, long bits) {
+        int size = fields.length;
+        if (fieldsPushedOut > size / 8 && size < LARGEST_FILTER) {
+            size = Math.max(SMALLEST_FILTER, 4 * size);
+            fields = new long[size];
+            fieldsMask = 8L * (size - 1);
+            fieldsPushedOut = 0;
+        }
+        long place = fieldsPlace(id, group);
+        long known = UNSAFE.getLong(fields, place);
+        long key = fieldsEpoch | id << FIELDS_ID | (long) group << FIELDS_GROUP;
+        if (known >>> FIELDS_GROUP == key >>> FIELDS_GROUP) {
+            key = known;
+        } else if (known >>> FIELDS_EPOCH == fieldsEpoch >>> FIELDS_EPOCH) {
+            fieldsPushedOut++;
+        }
+        UNSAFE.putLong(fields, place, key | bits);
+    }
+
+    @ForceInline
+    @Hidden
+    private long fieldsPlace(long id, int group) {
+        return LONGS + ((id << 2) + GROUPS_APART * group & fieldsMask);
     }
 
     /**
