@@ -11,13 +11,17 @@
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{FieldName, Plan, SiteNumber, Volatility};
+use unsnarl_instrument::{Conditional, FieldName, Plan, SiteNumber, Volatility};
+
+use crate::ahead::Ahead;
 
 // A cell, as `UnsnarlSites.java` has it.
 const RESOLVED: u64 = 1;
 const NUMBERED: u64 = 2;
 const SKIPPED: u64 = 4;
 const GROUPED: u64 = 8;
+const ONCE: u64 = 16;
+const NOT_YET: u64 = 32;
 const BITS: u32 = 8;
 const GROUP: u32 = 32;
 const FIELDS_OF_A_GROUP: usize = 8;
@@ -29,12 +33,14 @@ const GROUPS_OF_AN_OBJECT: usize = 64;
 pub(crate) struct Fields {
     classes: FxHashMap<Vec<u8>, Class>,
     sites: FxHashMap<SiteNumber, (FieldName, Volatility)>,
+    conditionals: FxHashMap<SiteNumber, Conditional>,
     /// How many classes have a group of static fields.
     statics: usize,
 }
 
+/// A class and the fields that it declares.
 #[derive(Debug)]
-struct Class {
+pub(crate) struct Class {
     /// Nothing if two classes of this name have different ones.
     superclass: Option<Vec<u8>>,
     fields: FxHashMap<(Vec<u8>, Vec<u8>), Field>,
@@ -76,32 +82,9 @@ const MOST_SUPERCLASSES: usize = 1000;
 impl Fields {
     /// Takes a class in.
     pub(crate) fn add(&mut self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
-        let mut fields = FxHashMap::default();
-        let is_static = |access: u16| access & flags::STATIC != 0;
-        let has_statics = class.fields.iter().any(|field| is_static(field.access));
+        let has_statics = class.fields.iter().any(|field| field.access & flags::STATIC != 0);
         self.statics += usize::from(has_statics);
-        let mut grouped = 0;
-        for field in &class.fields {
-            let volatility = Volatility::of(field.access);
-            let group = if volatility != Volatility::Plain {
-                None
-            } else if is_static(field.access) {
-                u16::try_from(self.statics).ok().map(Group::OfStatics)
-            } else {
-                let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
-                grouped += 1;
-                Some(Group::OfObjects((grouped - 1) / FIELDS_OF_A_GROUP, place))
-            };
-            let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
-            fields.insert(key, Field { volatility, group });
-        }
-        let new = Class {
-            superclass: Some(class.super_name().unwrap_or_default().to_vec()),
-            fields,
-            groups: Some(grouped.div_ceil(FIELDS_OF_A_GROUP)),
-            keeps_ids,
-            clones_unseen,
-        };
+        let new = Class { keeps_ids, clones_unseen, ..Class::new(class, self.statics) };
         match self.classes.get_mut(class.name()) {
             Some(known) => known.merge(new),
             None => {
@@ -121,6 +104,11 @@ impl Fields {
     /// Remembers what is accessed at a place in the code.
     pub(crate) fn add_site(&mut self, site: SiteNumber, field: FieldName, volatility: Volatility) {
         self.sites.insert(site, (field, volatility));
+    }
+
+    /// Remembers that a probe depends on assumptions.
+    pub(crate) fn add_conditional(&mut self, conditional: Conditional) {
+        self.conditionals.insert(conditional.site, conditional);
     }
 
     pub(crate) fn keeps_ids(&self, class: &[u8]) -> bool {
@@ -151,6 +139,43 @@ impl Fields {
         }
     }
 
+    /// What is to be expected of a field whose class, or one above it, is not loaded yet.
+    pub(crate) fn assumed(&self, field: &FieldName, ahead: &mut Ahead) -> Volatility {
+        match self.find_ahead(field, ahead) {
+            Some((_, _, volatility)) => volatility,
+            None => Volatility::Unknown,
+        }
+    }
+
+    /// A number for fields that can be filtered together, if they are of one object.
+    pub(crate) fn group(&self, field: &FieldName, ahead: &mut Ahead) -> u64 {
+        self.find_ahead(field, ahead).map_or(0, |(depth, group, _)| depth << 16 | group)
+    }
+
+    /// Looks a field up in loaded classes and in class files: how far it is declared above the class that the code names,
+    /// its group there, and its volatility.
+    fn find_ahead(&self, field: &FieldName, ahead: &mut Ahead) -> Option<(u64, u64, Volatility)> {
+        let key = (field.name.clone(), field.descriptor.clone());
+        let mut current = field.class.clone();
+        for depth in 0..MOST_SUPERCLASSES {
+            let class = match self.classes.get(&current) {
+                Some(class) => class,
+                None => ahead.class(&current)?,
+            };
+            match class.fields.get(&key) {
+                Some(Field { volatility, group }) => {
+                    let group = match group {
+                        Some(Group::OfObjects(number, _)) => *number as u64,
+                        _ => 0,
+                    };
+                    return Some((depth as u64, group, *volatility));
+                }
+                None => current = class.superclass.clone().filter(|above| !above.is_empty())?,
+            }
+        }
+        None
+    }
+
     /// The class that declares the field of a site.
     pub(crate) fn declaring_class(&self, site: SiteNumber) -> Option<&[u8]> {
         match self.find(&self.sites.get(&site)?.0) {
@@ -160,8 +185,43 @@ impl Fields {
     }
 
     /// The cell of a probe: that of its site, or, if it reports several accesses to plain fields of one object, of so
-    /// many sites behind its number. If the fields are not of one group, the filter does not know them together.
+    /// many sites behind its number.
     pub(crate) fn cell_of_all(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
+        let Some(conditional) = self.conditionals.get(&probe) else {
+            return self.unconditional(probe, count, plan);
+        };
+        let holds = self.holds(conditional, plan);
+        if conditional.reported_by.is_some_and(|(reporter, _)| reporter == probe) {
+            return match holds {
+                Some(true) => self.unconditional(probe, count, plan),
+                Some(false) => RESOLVED | SKIPPED,
+                None => RESOLVED | SKIPPED | NOT_YET,
+            };
+        }
+        let own = self.cell(probe, plan);
+        match holds {
+            Some(true) if own != 0 => own | ONCE,
+            Some(_) => own,
+            None => 0,
+        }
+    }
+
+    /// Whether all is as it was assumed, and the probe that reports an access with others can do so; nothing if that is
+    /// not known yet.
+    fn holds(&self, conditional: &Conditional, plan: &Plan) -> Option<bool> {
+        for (field, assumed) in &conditional.assumed {
+            match self.find(field) {
+                Found::Field(_, Field { volatility, .. }) if volatility == *assumed => {}
+                Found::Unknown => return None,
+                _ => return Some(false),
+            }
+        }
+        let filtered = |(probe, count)| self.unconditional(probe, count, plan) & GROUPED != 0;
+        Some(conditional.reported_by.is_none_or(filtered))
+    }
+
+    /// If the fields are not of one group, the filter does not know them together.
+    fn unconditional(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
         if count == 1 {
             return self.cell(probe, plan);
         }
@@ -249,6 +309,33 @@ impl Fields {
 }
 
 impl Class {
+    /// What a class file says; its static fields have a number.
+    pub(crate) fn new(class: &ClassFile<'_>, statics: usize) -> Self {
+        let mut fields = FxHashMap::default();
+        let mut grouped = 0;
+        for field in &class.fields {
+            let volatility = Volatility::of(field.access);
+            let group = if volatility != Volatility::Plain {
+                None
+            } else if field.access & flags::STATIC != 0 {
+                u16::try_from(statics).ok().map(Group::OfStatics)
+            } else {
+                let place = 2 * (grouped % FIELDS_OF_A_GROUP) as u8;
+                grouped += 1;
+                Some(Group::OfObjects((grouped - 1) / FIELDS_OF_A_GROUP, place))
+            };
+            let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
+            fields.insert(key, Field { volatility, group });
+        }
+        Self {
+            superclass: Some(class.super_name().unwrap_or_default().to_vec()),
+            fields,
+            groups: Some(grouped.div_ceil(FIELDS_OF_A_GROUP)),
+            keeps_ids: false,
+            clones_unseen: false,
+        }
+    }
+
     fn merge(&mut self, other: Self) {
         let same = self.superclass == other.superclass
             && self.fields.len() == other.fields.len()
@@ -386,7 +473,13 @@ mod tests {
     #[test]
     fn the_runtime_agrees() {
         let source = include_str!("../../../runtime/java/lang/UnsnarlSites.java");
-        for (name, value) in [("NUMBERED", NUMBERED), ("SKIPPED", SKIPPED), ("GROUPED", GROUPED)] {
+        for (name, value) in [
+            ("NUMBERED", NUMBERED),
+            ("SKIPPED", SKIPPED),
+            ("GROUPED", GROUPED),
+            ("ONCE", ONCE),
+            ("NOT_YET", NOT_YET),
+        ] {
             assert!(source.contains(&format!("static final long {name} = {value};")), "{name}");
         }
         for (name, value) in [("BITS", BITS), ("GROUP", GROUP)] {

@@ -124,8 +124,9 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     // Fields in the first classes, and a runtime in java.lang, are known to work nowhere else.
     // SAFETY: as this function asks for.
     let name = unsafe { property(env, c"java.vm.name") }?;
+    let name = String::from_utf8_lossy(&name);
     if !name.contains("OpenJDK") && !name.contains("HotSpot") {
-        return Err(JvmError::NotHotSpot(name));
+        return Err(JvmError::NotHotSpot(name.into_owned()));
     }
     let mut capabilities = jvmtiCapabilities::default();
     capabilities.set_can_generate_all_class_hook_events(true);
@@ -173,14 +174,14 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
 ///
 /// # Safety
 /// `env` is an environment of the running JVM.
-unsafe fn property(env: *mut jvmtiEnv, name: &CStr) -> Result<String, JvmError> {
+unsafe fn property(env: *mut jvmtiEnv, name: &CStr) -> Result<Vec<u8>, JvmError> {
     let mut value = ptr::null_mut();
     // SAFETY: as this function asks for; the JVM allocates the value, which ends with zero.
     unsafe {
         let get =
             functions(env).GetSystemProperty.ok_or(JvmError::NoFunction("GetSystemProperty"))?;
         check("GetSystemProperty", get(env, name.as_ptr(), &raw mut value))?;
-        let text = CStr::from_ptr(value).to_string_lossy().into_owned();
+        let text = CStr::from_ptr(value).to_bytes().to_vec();
         if let Some(deallocate) = functions(env).Deallocate {
             check("Deallocate", deallocate(env, value.cast()))?;
         }
@@ -265,7 +266,9 @@ unsafe fn start_runtime(
     }
     // SAFETY: as this function asks for.
     unsafe { contention::listen(jvmti, jni, hooks)? };
-    watch.start();
+    // SAFETY: as this function asks for.
+    let class_path = unsafe { property(jvmti, c"java.class.path") }.unwrap_or_default();
+    watch.start(OsStr::from_bytes(&class_path));
     // SAFETY: as this function asks for.
     unsafe {
         let mut classes = vec![

@@ -1,6 +1,6 @@
 //! What is done with the classes that the JVM loads.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -18,6 +18,7 @@ use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
 };
 
+use crate::ahead::Ahead;
 use crate::fields::Fields;
 use crate::options::Options;
 use crate::session::{Session, lock};
@@ -37,6 +38,7 @@ pub(crate) struct Watch {
     definer: OnceLock<Vec<u8>>,
     early: Mutex<Vec<Vec<u8>>>,
     fields: RwLock<Fields>,
+    ahead: Mutex<Ahead>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
 }
@@ -55,13 +57,15 @@ impl Watch {
             definer: OnceLock::new(),
             early: Mutex::default(),
             fields: RwLock::default(),
+            ahead: Mutex::default(),
             ready: AtomicBool::new(false),
             plan,
         }
     }
 
-    /// From now on classes get hooks.
-    pub(crate) fn start(&self) {
+    /// From now on classes get hooks. Classes of the program may be found on the class path before they are loaded.
+    pub(crate) fn start(&self, class_path: &OsStr) {
+        *lock(&self.ahead) = Ahead::new(class_path);
         self.ready.store(true, Ordering::Release);
     }
 
@@ -167,6 +171,9 @@ impl Watch {
             if let Operation::Field(field, volatility) = &site.operation {
                 fields.add_site(site.number, field.clone(), *volatility);
             }
+        }
+        for conditional in rewritten.conditionals {
+            fields.add_conditional(conditional);
         }
         drop(fields);
         let file = source_file(class);
@@ -326,6 +333,17 @@ impl Watch {
 impl Surroundings for Watch {
     fn volatility(&self, field: &FieldName) -> Volatility {
         self.fields().volatility(field)
+    }
+
+    fn assumed(&self, field: &FieldName) -> Volatility {
+        match self.watches(&field.class) {
+            true => self.fields().assumed(field, &mut lock(&self.ahead)),
+            false => Volatility::Unknown,
+        }
+    }
+
+    fn group(&self, field: &FieldName) -> u64 {
+        self.fields().group(field, &mut lock(&self.ahead))
     }
 
     fn watches_field(&self, field: &FieldName) -> bool {

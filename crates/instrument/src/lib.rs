@@ -34,4 +34,4 @@ pub use calls::Calls;
 pub use plan::{Elements, Events, Filters, Plan, is_of_the_jdk};
 pub use recorded::{Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
 pub use rewrite::{MonitorsOnly, RewriteError, Rewritten, Surroundings, rewrite};
-pub use site::{FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};
+pub use site::{Conditional, FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

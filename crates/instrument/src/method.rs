@@ -22,9 +22,9 @@ use crate::identity::may_clone;
 use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
 use crate::recorded::{Dispatch, MethodName};
-use crate::redundancy::Redundancy;
+use crate::redundancy::{Condition, Redundancy, Together};
 use crate::rewrite::Surroundings;
-use crate::site::{Operation, Site, SiteNumber, SiteNumbers};
+use crate::site::{Conditional, Operation, Site, SiteNumber, SiteNumbers};
 use crate::wait_probe::{self, is_wait};
 
 /// A method while probes are put into it.
@@ -35,6 +35,7 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     pub(crate) code: CodeEditor,
     /// The places that report.
     pub(crate) sites: Vec<Site>,
+    pub(crate) conditionals: Vec<Conditional>,
     /// What is not reported.
     pub(crate) remarks: Vec<String>,
     /// Whether anything was put in.
@@ -49,7 +50,8 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     instructions: Vec<(NodeId, Option<u16>)>,
     redundancy: Redundancy,
     untested_waits: HashSet<NodeId>,
-    /// Whether loops report when they are left, if they can.
+    /// Whether accesses are reported together though that takes more room: loops that report when they are left, and
+    /// conditional accesses.
     coalesces: bool,
 }
 
@@ -72,6 +74,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             member,
             code,
             sites: Vec::new(),
+            conditionals: Vec::new(),
             remarks: Vec::new(),
             has_probes: false,
             events,
@@ -86,7 +89,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         })
     }
 
-    /// Gives every access in a loop its own probe, which takes less room.
+    /// Gives every such access its own probe, which takes less room.
     pub(crate) fn without_loops(mut self) -> Self {
         self.coalesces = false;
         self
@@ -118,6 +121,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             true => self.find_references(&instructions, pool),
             false => References::default(),
         };
+        let mut leaders = HashMap::new();
         for &(node, line) in &instructions {
             let initializes_this = super_call == Some(node);
             if initializes_this {
@@ -139,11 +143,29 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if self.redundancy.unprobed.contains(&node) {
                 continue;
             }
-            if let Some(others) = self.redundancy.together.remove(&node) {
-                self.together(&instruction, (node, line), &others, &lines, pool)?;
-                continue;
+            if let Some(Together { others, condition }) = self.redundancy.together.remove(&node) {
+                let is_conditional = condition.is_some();
+                if !is_conditional || self.coalesces {
+                    let place = (node, line);
+                    let probe =
+                        self.together(&instruction, place, &others, is_conditional, &lines, pool)?;
+                    if let (Some(assumed), Some(probe)) = (condition, probe) {
+                        self.add_conditional(probe.0, &assumed, Some(probe), pool);
+                        leaders.insert(node, probe);
+                    }
+                }
+                if !is_conditional {
+                    continue;
+                }
             }
+            let number = self.sites.len();
             self.instruction(node, line, &instruction, super_call.is_some(), pool)?;
+            if let Some(Condition { assumed, leader }) = self.redundancy.conditional.remove(&node) {
+                let probe = leader.map(|leader| leaders.get(&leader).copied());
+                if let (Some(site), true) = (self.sites.get(number), probe != Some(None)) {
+                    self.add_conditional(site.number, &assumed, probe.flatten(), pool);
+                }
+            }
         }
         if self.events.synchronization {
             let name = self.class.member_name(self.member);

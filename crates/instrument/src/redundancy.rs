@@ -8,6 +8,11 @@
 //! - accesses of one kind to one object that certainly follow each other, because nothing between them
 //!   can throw, are reported by one probe at the first of them.
 //!
+//! What is known of a field may be *assumed*: its class was not loaded yet, and was only seen in a file. And the first access
+//! to another class may load it, which may run code that releases. An access that is left out because of either is
+//! *conditional*: it keeps a probe of its own, which reports the first time that it is reached; when it is known by
+//! then that all is as it was assumed, that was the last time.
+//!
 //! In a constructor of a class below `Object`, accesses to `this` before it is passed on are of no
 //! interest: no other thread can know the object. "Before" is taken in the order of the text, and no jump
 //! may lead back.
@@ -33,7 +38,37 @@ pub(crate) struct Redundancy {
     /// These need no probe, at least not of their own.
     pub(crate) unprobed: HashSet<NodeId>,
     /// The probe of the first reports the others with it.
-    pub(crate) together: HashMap<NodeId, Vec<NodeId>>,
+    pub(crate) together: HashMap<NodeId, Together>,
+    /// These need their own probes only as long as it is not known whether assumptions hold.
+    pub(crate) conditional: HashMap<NodeId, Condition>,
+}
+
+/// Accesses behind another one that are reported with it.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    pub(crate) others: Vec<NodeId>,
+    /// What was assumed, if all of them are conditional.
+    pub(crate) condition: Option<Vec<Assumed>>,
+}
+
+/// When an access needs no probe of its own.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    pub(crate) assumed: Vec<Assumed>,
+    /// The access whose probe reports it; if none does, it has been reported before or will be by a write.
+    pub(crate) leader: Option<NodeId>,
+}
+
+/// A field of a class that was not loaded yet.
+pub(crate) type Assumed = (ConstantIndex, Volatility);
+
+/// What is known of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) volatility: Volatility,
+    pub(crate) is_assumed: bool,
+    /// Only fields of one group are reported together.
+    pub(crate) group: u64,
 }
 
 /// What is to be looked at.
@@ -53,10 +88,10 @@ impl Redundancy {
     pub(crate) fn find(
         method: &Method<'_>,
         pool: &PoolEditor<'_>,
-        volatility: &dyn Fn(ConstantIndex) -> Volatility,
+        known: &dyn Fn(ConstantIndex) -> Known,
     ) -> Self {
         let code = method.code;
-        let mut walk = Walk::new(method, pool, volatility);
+        let mut walk = Walk::new(method, pool, known);
         for (place, node) in code.nodes().enumerate() {
             if let Some(label) = code.label(node) {
                 walk.label(label, place);
@@ -82,7 +117,7 @@ type Variable = (Value, ConstantIndex);
 struct Walk<'m> {
     class: &'m [u8],
     pool: &'m PoolEditor<'m>,
-    volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+    known: &'m dyn Fn(ConstantIndex) -> Known,
     filters: Filters,
     targets: HashSet<LabelId>,
     has_this: bool,
@@ -99,14 +134,17 @@ struct Walk<'m> {
     not_null: HashSet<Value>,
     /// Classes that were resolved: they need not be loaded again.
     resolved: HashSet<Vec<u8>>,
-    /// Accesses since the last instruction that may release.
-    read: HashSet<Variable>,
-    written: HashSet<Variable>,
-    /// Probes that can report what follows, by object and whether it is written: nothing has been able to throw
+    /// What values and redundancy since the last jump target rely on, and how often a class may have been loaded.
+    assumed: Vec<Assumed>,
+    loads: usize,
+    /// Accesses since the last instruction that may release, with how often classes may have been loaded until then.
+    read: HashMap<Variable, usize>,
+    written: HashMap<Variable, usize>,
+    /// Probes that can report what follows, by object, whether it is written and group: nothing has been able to throw
     /// since.
-    open: HashMap<(Value, bool), NodeId>,
+    open: HashMap<(Value, bool, u64), (NodeId, usize)>,
     /// Reads since then, with the probes that report them.
-    open_reads: HashMap<Variable, (NodeId, NodeId)>,
+    open_reads: HashMap<Variable, OpenRead>,
     /// Reads that have a probe and are followed by a write.
     dropped: Vec<NodeId>,
 
@@ -118,11 +156,18 @@ struct Walk<'m> {
     escaped_at: usize,
 }
 
+#[derive(Clone, Copy)]
+struct OpenRead {
+    leader: NodeId,
+    node: NodeId,
+    loads: usize,
+}
+
 impl<'m> Walk<'m> {
     fn new(
         method: &Method<'m>,
         pool: &'m PoolEditor<'m>,
-        volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+        known: &'m dyn Fn(ConstantIndex) -> Known,
     ) -> Self {
         let code = method.code;
         let mut targets: HashSet<LabelId> = code.handlers().map(|(_, it)| it.handler).collect();
@@ -135,7 +180,7 @@ impl<'m> Walk<'m> {
         Self {
             class: method.class,
             pool,
-            volatility,
+            known,
             filters: method.filters,
             targets,
             has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
@@ -148,8 +193,10 @@ impl<'m> Walk<'m> {
             finals: HashMap::new(),
             not_null: HashSet::new(),
             resolved: HashSet::new(),
-            read: HashSet::new(),
-            written: HashSet::new(),
+            assumed: Vec::new(),
+            loads: 0,
+            read: HashMap::new(),
+            written: HashMap::new(),
             open: HashMap::new(),
             open_reads: HashMap::new(),
             dropped: Vec::new(),
@@ -168,7 +215,15 @@ impl<'m> Walk<'m> {
     }
 
     fn finish(mut self) -> Redundancy {
-        self.found.together.retain(|_, others| !others.is_empty());
+        self.found.together.retain(|_, together| !together.others.is_empty());
+        for (&leader, Together { others, condition }) in &self.found.together {
+            let Some(assumed) = condition else { continue };
+            for &node in others.iter().chain([&leader]) {
+                self.found.unprobed.remove(&node);
+                let condition = Condition { assumed: assumed.clone(), leader: Some(leader) };
+                self.found.conditional.insert(node, condition);
+            }
+        }
         let together = &self.found.together;
         let alone = self.dropped.iter().filter(|leader| !together.contains_key(leader));
         self.found.unprobed.extend(alone);
@@ -235,6 +290,7 @@ impl<'m> Walk<'m> {
         self.finals.clear();
         self.not_null.clear();
         self.resolved.clear();
+        self.assumed.clear();
         self.may_release();
         self.follows = true;
     }
@@ -395,12 +451,15 @@ impl<'m> Walk<'m> {
             }
             return;
         }
-        let volatility = (self.volatility)(field);
+        let Known { volatility, is_assumed, group } = (self.known)(field);
         let is_plain = matches!(volatility, Volatility::Plain | Volatility::Final);
         // The first access to another class may have to load it.
         let may_load = member.class != self.class && self.resolved.insert(member.class.to_vec());
-        if !is_plain || may_load {
+        self.loads += usize::from(may_load);
+        if !is_plain {
             self.may_release();
+        } else if is_assumed && !self.assumed.contains(&(field, volatility)) {
+            self.assumed.push((field, volatility));
         }
         let is_write = opcode == Opcode::PutField;
         if is_write {
@@ -416,7 +475,7 @@ impl<'m> Walk<'m> {
                     self.new_accesses.push((place, node));
                 }
             } else if self.filters.take_together() {
-                self.access(node, (object, field), is_write);
+                self.access(node, (object, field), is_write, group);
             }
         }
         if !is_write {
@@ -435,38 +494,65 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn access(&mut self, node: NodeId, variable: Variable, is_write: bool) {
-        let is_known =
-            self.written.contains(&variable) || !is_write && self.read.contains(&variable);
-        if is_known {
-            self.found.unprobed.insert(node);
+    fn access(&mut self, node: NodeId, variable: Variable, is_write: bool, group: u64) {
+        let written = self.written.get(&variable);
+        let known = written.or_else(|| self.read.get(&variable).filter(|_| !is_write));
+        if let Some(&loads) = known {
+            self.leave_out(node, loads);
             return;
         }
         if is_write {
-            self.written.insert(variable);
-            if let Some((leader, read)) = self.open_reads.remove(&variable) {
-                self.drop_read(leader, read);
+            self.written.insert(variable, self.loads);
+            if let Some(read) = self.open_reads.remove(&variable) {
+                self.drop_read(read);
             }
         } else {
-            self.read.insert(variable);
+            self.read.insert(variable, self.loads);
         }
-        let (object, _) = variable;
-        let leader = *self.open.entry((object, is_write)).or_insert(node);
+        let key = (variable.0, is_write, group);
+        let (leader, loads) = *self.open.entry(key).or_insert((node, self.loads));
         if leader != node {
-            self.found.together.entry(leader).or_default().push(node);
+            let is_certain = self.is_certain_since(loads);
+            let together = self.found.together.entry(leader).or_default();
+            together.others.push(node);
+            if !is_certain || together.condition.is_some() {
+                together.condition = Some(self.assumed.clone());
+            }
             self.found.unprobed.insert(node);
         }
         if !is_write {
-            self.open_reads.insert(variable, (leader, node));
+            let read = OpenRead { leader, node, loads: self.loads };
+            self.open_reads.insert(variable, read);
+        }
+    }
+
+    /// Whether nothing was assumed, and nothing may have been loaded since.
+    fn is_certain_since(&self, loads: usize) -> bool {
+        self.assumed.is_empty() && loads == self.loads
+    }
+
+    /// An access that says nothing new because of another one.
+    fn leave_out(&mut self, node: NodeId, loads: usize) {
+        if self.is_certain_since(loads) {
+            self.found.unprobed.insert(node);
+        } else {
+            self.found.unprobed.remove(&node);
+            let condition = Condition { assumed: self.assumed.clone(), leader: None };
+            self.found.conditional.insert(node, condition);
         }
     }
 
     /// A read before a certain write. If others are reported by its probe, it is reported with them.
-    fn drop_read(&mut self, leader: NodeId, read: NodeId) {
-        if leader == read {
-            self.dropped.push(read);
-        } else if let Some(others) = self.found.together.get_mut(&leader) {
-            others.retain(|&other| other != read);
+    fn drop_read(&mut self, OpenRead { leader, node, loads }: OpenRead) {
+        if leader != node {
+            if let Some(together) = self.found.together.get_mut(&leader) {
+                together.others.retain(|&other| other != node);
+            }
+            self.leave_out(node, loads);
+        } else if self.is_certain_since(loads) {
+            self.dropped.push(node);
+        } else {
+            self.leave_out(node, loads);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::identity;
 use crate::method::MethodRewriter;
 use crate::plan::{Events, Filters};
 use crate::recorded::{Dispatch, MethodName, RecordedCall};
-use crate::{FieldName, Plan, Site, SiteNumbers, Volatility};
+use crate::{Conditional, FieldName, Plan, Site, SiteNumbers, Volatility};
 
 /// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.
 const LONGEST_COMPILED: u16 = 8000;
@@ -21,6 +21,8 @@ pub struct Rewritten {
     pub bytes: Vec<u8>,
     /// The places that report.
     pub sites: Vec<Site>,
+    /// The probes among them, and those of several accesses, that depend on assumptions.
+    pub conditionals: Vec<Conditional>,
     /// What is not reported, and why: one sentence each, with the method.
     pub notes: Vec<String>,
 }
@@ -43,6 +45,16 @@ pub enum RewriteError {
 pub trait Surroundings {
     /// What is known of a field of another class.
     fn volatility(&self, field: &FieldName) -> Volatility;
+
+    /// What is to be assumed of a field of which nothing is known: it need not be right.
+    fn assumed(&self, _field: &FieldName) -> Volatility {
+        Volatility::Unknown
+    }
+
+    /// A number for the fields of one object that can be filtered together, as far as it is known.
+    fn group(&self, _field: &FieldName) -> u64 {
+        0
+    }
 
     /// What is recorded of a call; none if nothing is.
     fn call(&self, _method: &MethodName, _dispatch: Dispatch) -> Option<RecordedCall> {
@@ -99,8 +111,7 @@ pub fn rewrite(
 ) -> Result<Option<Rewritten>, RewriteError> {
     let original = ClassFile::read(file)?;
     let mut class = ClassEditor::new(original.clone());
-    let mut sites = Vec::new();
-    let mut notes = Vec::new();
+    let mut done = Done::default();
     let filters = plan.filters;
     let mut writer =
         ClassWriter { original: &original, numbers, surroundings, filters, changed: keeping_ids };
@@ -108,12 +119,13 @@ pub fn rewrite(
         identity::add_field(&mut class)?;
     }
     for method in class.methods.keys() {
-        writer.method(&mut class, method, plan.events, &mut sites, &mut notes)?;
+        writer.method(&mut class, method, plan.events, &mut done)?;
     }
     if !writer.changed {
         return Ok(None);
     }
-    Ok(Some(Rewritten { bytes: class.write()?, sites, notes }))
+    let Done { sites, conditionals, remarks: notes } = done;
+    Ok(Some(Rewritten { bytes: class.write()?, sites, conditionals, notes }))
 }
 
 struct ClassWriter<'c, 'a> {
@@ -131,38 +143,41 @@ impl ClassWriter<'_, '_> {
         class: &mut ClassEditor<'_>,
         method: MethodId,
         events: Events,
-        sites: &mut Vec<Site>,
-        notes: &mut Vec<String>,
+        all: &mut Done,
     ) -> Result<(), RewriteError> {
         let before = class.methods[method].clone();
-        let mut note = |class: &ClassEditor<'_>, text: &str| {
+        let note = |class: &ClassEditor<'_>, text: &str| {
             let name = mutf8::to_str(class.method_name(method));
             let descriptor = mutf8::to_str(class.method_descriptor(method));
-            notes.push(format!("{name}{descriptor}: {text}"));
+            format!("{name}{descriptor}: {text}")
         };
+        let mut take = |class: &ClassEditor<'_>, new: Done| {
+            all.sites.extend(new.sites);
+            all.conditionals.extend(new.conditionals);
+            all.remarks.extend(new.remarks.iter().map(|remark| note(class, remark)));
+        };
+        let alone = |remark: &str| Done { remarks: vec![remark.into()], ..Done::default() };
         if events != Events::SYNCHRONIZATION && events != Events::NONE {
             for loops in [Loops::Coalesced, Loops::AsTheyAre] {
                 match self.attempt(class, method, events, loops)? {
-                    Attempt::Done(new, remarks) => {
-                        remarks.iter().for_each(|remark| note(class, remark));
-                        sites.extend(new);
+                    Attempt::Done(new) => {
+                        take(class, new);
                         return Ok(());
                     }
                     Attempt::TooLong => class.methods[method] = before.clone(),
                 }
             }
-            note(class, "too long with all probes, its accesses are not reported");
+            take(class, alone("too long with all probes, its accesses are not reported"));
         }
         if events.synchronization {
             match self.attempt(class, method, Events::SYNCHRONIZATION, Loops::AsTheyAre)? {
-                Attempt::Done(new, remarks) => {
-                    remarks.iter().for_each(|remark| note(class, remark));
-                    sites.extend(new);
+                Attempt::Done(new) => {
+                    take(class, new);
                     return Ok(());
                 }
                 Attempt::TooLong => {
                     class.methods[method] = before;
-                    note(class, "too long for any probe, nothing of it is reported");
+                    take(class, alone("too long for any probe, nothing of it is reported"));
                 }
             }
         }
@@ -181,7 +196,7 @@ impl ClassWriter<'_, '_> {
         loops: Loops,
     ) -> Result<Attempt, RewriteError> {
         let Some(code) = class.open_code(method)? else {
-            return Ok(Attempt::Done(Vec::new(), Vec::new()));
+            return Ok(Attempt::Done(Done::default()));
         };
         let member = &self.original.methods[method.index()];
         let original_length = self.original.code(member)?.map_or(0, |code| code.length());
@@ -204,9 +219,10 @@ impl ClassWriter<'_, '_> {
                 source,
             },
         })?;
-        let MethodRewriter { code, sites, remarks, has_probes, .. } = rewriter;
+        let MethodRewriter { code, sites, conditionals, remarks, has_probes, .. } = rewriter;
+        let done = Done { sites, conditionals, remarks };
         if !has_probes {
-            return Ok(Attempt::Done(sites, remarks));
+            return Ok(Attempt::Done(done));
         }
         match class.set_code(method, &code) {
             Ok(()) => {}
@@ -225,11 +241,12 @@ impl ClassWriter<'_, '_> {
             return Ok(Attempt::TooLong);
         }
         self.changed = true;
-        Ok(Attempt::Done(sites, remarks))
+        Ok(Attempt::Done(done))
     }
 }
 
-/// Whether loops over arrays report when they are left, which takes more room than a probe for each access.
+/// Whether loops over arrays report when they are left, and conditional accesses are reported together, which takes more
+/// room than a probe for each access.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loops {
     Coalesced,
@@ -237,8 +254,16 @@ enum Loops {
 }
 
 enum Attempt {
-    Done(Vec<Site>, Vec<String>),
+    Done(Done),
     TooLong,
+}
+
+/// What a method, or all of them, reports, and what is not reported.
+#[derive(Default)]
+struct Done {
+    sites: Vec<Site>,
+    conditionals: Vec<Conditional>,
+    remarks: Vec<String>,
 }
 
 /// The length of the code of a method as it is now.

@@ -71,6 +71,19 @@ pub enum Operation {
     Allocation,
 }
 
+/// A probe whose use depends on whether fields are what they were assumed to be when nothing but their class files was
+/// known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conditional {
+    /// The number of the probe.
+    pub site: SiteNumber,
+    /// The fields, and what was assumed of them.
+    pub assumed: Vec<(FieldName, Volatility)>,
+    /// The probe that reports this access with others if the assumptions hold, and how many it reports; it may be this
+    /// one itself, which then reports nothing if they do not. If there is none, the access is redundant if they hold.
+    pub reported_by: Option<(SiteNumber, u32)>,
+}
+
 /// A field as the code names it. The class that declares it may be one above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldName {

@@ -20,6 +20,11 @@ final class UnsnarlSites {
     static final long SKIPPED = 4;
     /** The field has a group. */
     static final long GROUPED = 8;
+    /** The access need not be recorded any more: others are recorded in its place. */
+    private static final long ONCE = 16;
+    /** What is told of the place holds for this time only. */
+    private static final long NOT_YET = 32;
+    private static final long RESOLVED = 1;
     private static final int BITS = 8;
     private static final int GROUP = 32;
     private static final int OFFSET = 48;
@@ -66,13 +71,13 @@ final class UnsnarlSites {
             cell |= offsetBelow(UnsnarlNative.declaringClass(count == 1 ? site : site + 1), object.getClass()) << OFFSET;
         }
         int number = site >>> PAGE_BITS;
-        if (number < PAGES) {
+        if (number < PAGES && (cell & NOT_YET) == 0) {
             synchronized (CELLS) {
                 if (CELLS[number] == null) {
                     CELLS[number] = new long[1 << PAGE_BITS];
                 }
             }
-            CELLS[number][site & (1 << PAGE_BITS) - 1] = cell;
+            CELLS[number][site & (1 << PAGE_BITS) - 1] = (cell & ONCE) == 0 ? cell : RESOLVED | SKIPPED;
         }
         return cell;
     }

@@ -8,9 +8,9 @@ use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, Opcode, flags};
 use super::MethodRewriter;
 use crate::hooks;
 use crate::probe::Probe;
-use crate::redundancy::{Method, Redundancy};
+use crate::redundancy::{Assumed, Known, Method, Redundancy};
 use crate::rewrite::{declared_volatility, is_captured};
-use crate::site::{FieldName, Operation, SiteNumber, Volatility};
+use crate::site::{Conditional, FieldName, Operation, SiteNumber, Volatility};
 
 impl MethodRewriter<'_, '_> {
     pub(super) fn find_redundancy(
@@ -30,7 +30,33 @@ impl MethodRewriter<'_, '_> {
             is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
             filters: self.filters,
         };
-        Redundancy::find(&method, pool, &|field| self.volatility_of(field, pool))
+        Redundancy::find(&method, pool, &|field| self.known(field, pool))
+    }
+
+    /// What is known of a field, or assumed if nothing is.
+    fn known(&self, field: ConstantIndex, pool: &PoolEditor<'_>) -> Known {
+        let Some(field) = field_name(field, pool) else {
+            return Known { volatility: Volatility::Unknown, is_assumed: false, group: 0 };
+        };
+        let known = self.known_volatility(&field);
+        let is_assumed = known == Volatility::Unknown;
+        let volatility = if is_assumed { self.surroundings.assumed(&field) } else { known };
+        Known { volatility, is_assumed, group: self.surroundings.group(&field) }
+    }
+
+    /// The condition under which an access at a site, or the probe of several, needs or may replace others.
+    pub(super) fn add_conditional(
+        &mut self,
+        site: SiteNumber,
+        assumed: &[Assumed],
+        reported_by: Option<(SiteNumber, u32)>,
+        pool: &PoolEditor<'_>,
+    ) {
+        let assumed = assumed
+            .iter()
+            .filter_map(|&(field, volatility)| Some((field_name(field, pool)?, volatility)));
+        let assumed = assumed.collect();
+        self.conditionals.push(Conditional { site, assumed, reported_by });
     }
 
     pub(super) fn volatility_of(&self, field: ConstantIndex, pool: &PoolEditor<'_>) -> Volatility {
@@ -45,16 +71,18 @@ impl MethodRewriter<'_, '_> {
             .unwrap_or_else(|| self.surroundings.volatility(field))
     }
 
-    /// One probe for accesses of one kind to plain fields of one object.
+    /// One probe for accesses of one kind to plain fields of one object. If it is `conditional` and there is something for
+    /// it to do, its number and that of its accesses are returned.
     pub(super) fn together(
         &mut self,
         first: &Instruction<LabelId>,
         (node, line): (NodeId, Option<u16>),
         others: &[NodeId],
+        is_conditional: bool,
         lines: &HashMap<NodeId, Option<u16>>,
         pool: &mut PoolEditor<'_>,
-    ) -> Result<(), CodeError> {
-        let &Instruction::Field { opcode, field } = first else { return Ok(()) };
+    ) -> Result<Option<(SiteNumber, u32)>, CodeError> {
+        let &Instruction::Field { opcode, field } = first else { return Ok(None) };
         let mut fields = vec![(field_name(field, pool), line)];
         for other in others {
             if let Some(&Instruction::Field { field, .. }) = self.code.instruction(*other) {
@@ -66,10 +94,10 @@ impl MethodRewriter<'_, '_> {
         let surroundings = self.surroundings;
         fields.retain(|(field, _)| field.as_ref().is_some_and(|it| surroundings.watches_field(it)));
         let count = fields.len() as u32;
-        if count == 0 {
-            return Ok(());
+        if count == 0 || count == 1 && is_conditional {
+            return Ok(None);
         }
-        // The probe has a number of its own, those of the accesses follow.
+        // A probe for several has a number of its own, those of the accesses follow.
         let number = self.numbers.take(count + 1);
         for (offset, (field, line)) in (1..).zip(fields) {
             let Some(field) = field else { continue };
@@ -84,8 +112,12 @@ impl MethodRewriter<'_, '_> {
             probe.duplicate_below(words);
             hooks::FIELD_WRITES
         };
-        probe.call_for_all(hook, number, count)?;
-        Ok(())
+        if count == 1 {
+            probe.call_for_all(hook, SiteNumber(number.0 + 1), count)?;
+        } else {
+            probe.call_for_all(hook, number, count)?;
+        }
+        Ok(is_conditional.then_some((number, count)))
     }
 
     pub(super) fn field(
