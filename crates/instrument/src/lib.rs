@@ -22,6 +22,7 @@ mod method;
 mod plan;
 mod probe;
 pub mod process;
+mod quiet;
 mod recorded;
 mod redundancy;
 pub mod reflection;

@@ -14,10 +14,11 @@ mod values;
 
 use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
-use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode};
+use unsnarl_classfile::{ConstantIndex, Instruction, Opcode};
 
 use self::shape::{Region, Text};
 use self::values::Accesses;
+use crate::quiet::QuietMethods;
 use crate::site::Volatility;
 
 /// More accesses than these have probes of their own.
@@ -73,6 +74,7 @@ pub(crate) struct Method<'m> {
     /// Whether `this` is there and its final fields have their values.
     pub(crate) has_constructed_this: bool,
     pub(crate) volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
+    pub(crate) quiet: &'m QuietMethods,
 }
 
 /// The loops of a method, none of which contains another.
@@ -127,7 +129,9 @@ fn may_synchronize(
             let is_own = pool.member(field).is_some_and(|field| field.class == method.class);
             !is_plain || is_static && !is_own
         }
-        Instruction::Invoke { opcode, method } => !is_harmless(opcode, method, pool),
+        Instruction::Invoke { opcode, method: called } => !pool.member(called).is_some_and(|it| {
+            method.quiet.call(opcode, it.class, it.name, it.descriptor).is_some()
+        }),
         Instruction::InvokeDynamic { .. }
         | Instruction::Type { .. }
         | Instruction::MultiNewArray { .. } => true,
@@ -146,30 +150,4 @@ pub(crate) fn is_simple(constant: Option<Constant<'_>>) -> bool {
                 | Constant::String { .. }
         )
     )
-}
-
-/// Functions on numbers, and what strings consist of. They are known to the JVM before any class of the program, and
-/// call nothing of it.
-fn is_harmless(opcode: Opcode, method: ConstantIndex, pool: &PoolEditor<'_>) -> bool {
-    let Some(member) = pool.member(method) else { return false };
-    match (opcode, member.class) {
-        (
-            Opcode::InvokeStatic,
-            b"java/lang/Math"
-            | b"java/lang/StrictMath"
-            | b"java/lang/Integer"
-            | b"java/lang/Long"
-            | b"java/lang/Float"
-            | b"java/lang/Double"
-            | b"java/lang/Character",
-        ) => {
-            let is_number = |it: FieldType<'_>| !matches!(it.descriptor(), [b'L' | b'[', ..]);
-            MethodDescriptor::parse(member.descriptor)
-                .is_some_and(|descriptor| descriptor.parameters().all(is_number))
-        }
-        (Opcode::InvokeVirtual, b"java/lang/String") => {
-            matches!(member.name, b"charAt" | b"length")
-        }
-        _ => false,
-    }
 }

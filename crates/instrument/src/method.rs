@@ -21,6 +21,7 @@ use crate::hooks::{self, Hook};
 use crate::identity::may_clone;
 use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
+use crate::quiet::QuietMethods;
 use crate::recorded::{Dispatch, MethodName};
 use crate::redundancy::{Condition, Redundancy, Together};
 use crate::rewrite::Surroundings;
@@ -44,6 +45,7 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     filters: Filters,
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
+    quiet: &'c QuietMethods,
     /// The local variables above those of the method are for probes.
     first_local: u16,
     /// The instructions of the file with their lines, in order.
@@ -63,6 +65,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         events: Events,
         numbers: &'c SiteNumbers,
         surroundings: &'c dyn Surroundings,
+        quiet: &'c QuietMethods,
         filters: Filters,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
@@ -81,6 +84,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             filters,
             numbers,
             surroundings,
+            quiet,
             first_local,
             instructions,
             redundancy: Redundancy::default(),

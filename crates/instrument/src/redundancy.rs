@@ -2,7 +2,7 @@
 //!
 //! Code is followed from one jump target to the next with a number for every value; local variables and
 //! final fields of known values lead to known values. Between two instructions that may release something
-//! (calls, monitors, volatile fields, whatever may load or initialize a class):
+//! (calls that are not `quiet`, monitors, volatile fields, whatever may load or initialize a class):
 //! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
 //!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
 //! - accesses of one kind to one object that certainly follow each other, because nothing between them
@@ -30,6 +30,7 @@ use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor,
 pub(crate) use self::effect::{effect, is_store, jumps};
 use crate::loops::is_simple;
 use crate::plan::Filters;
+use crate::quiet::{Quiet, QuietMethods};
 use crate::site::Volatility;
 
 /// What becomes of the accesses to fields of objects in a method.
@@ -82,6 +83,7 @@ pub(crate) struct Method<'m> {
     pub(crate) super_call: Option<NodeId>,
     pub(crate) is_new: bool,
     pub(crate) filters: Filters,
+    pub(crate) quiet: &'m QuietMethods,
 }
 
 impl Redundancy {
@@ -119,6 +121,7 @@ struct Walk<'m> {
     pool: &'m PoolEditor<'m>,
     known: &'m dyn Fn(ConstantIndex) -> Known,
     filters: Filters,
+    quiet: &'m QuietMethods,
     targets: HashSet<LabelId>,
     has_this: bool,
     found: Redundancy,
@@ -182,6 +185,7 @@ impl<'m> Walk<'m> {
             pool,
             known,
             filters: method.filters,
+            quiet: method.quiet,
             targets,
             has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
             found: Redundancy::default(),
@@ -342,8 +346,12 @@ impl<'m> Walk<'m> {
             }
             Instruction::Field { opcode, field } => self.field(node, place, *opcode, *field),
             Instruction::Invoke { opcode, method } => {
-                let descriptor = self.pool.member(*method).map(|it| it.descriptor.to_vec());
-                self.call(descriptor, usize::from(*opcode != InvokeStatic), place);
+                let member = self.pool.member(*method);
+                let quiet = member
+                    .as_ref()
+                    .and_then(|it| self.quiet.call(*opcode, it.class, it.name, it.descriptor));
+                let descriptor = member.map(|it| it.descriptor.to_vec());
+                self.call(quiet, descriptor, usize::from(*opcode != InvokeStatic), place);
             }
             Instruction::InvokeDynamic { call_site } => {
                 let descriptor = match self.pool.get(*call_site) {
@@ -352,7 +360,7 @@ impl<'m> Walk<'m> {
                     }
                     _ => None,
                 };
-                self.call(descriptor, 0, place);
+                self.call(None, descriptor, 0, place);
             }
             Instruction::Type { opcode, .. } => {
                 self.may_release();
@@ -422,14 +430,33 @@ impl<'m> Walk<'m> {
         }
     }
 
-    fn call(&mut self, descriptor: Option<Vec<u8>>, receiver: usize, place: usize) {
-        self.may_release();
+    fn call(
+        &mut self,
+        quiet: Option<Quiet>,
+        descriptor: Option<Vec<u8>>,
+        receiver: usize,
+        place: usize,
+    ) {
+        if quiet.is_none() {
+            self.may_release();
+        }
         let Some(descriptor) = descriptor.as_deref().and_then(MethodDescriptor::parse) else {
             self.this_escapes(place);
             self.stack.clear();
             return;
         };
-        self.consume(descriptor.parameter_slots() + receiver, place);
+        self.consume(descriptor.parameter_slots(), place);
+        if receiver != 0 {
+            let object = self.pop();
+            if object == THIS {
+                self.this_escapes(place);
+            } else if self.not_null.insert(object) {
+                self.may_throw();
+            }
+        }
+        if quiet == Some(Quiet::MayThrow) {
+            self.may_throw();
+        }
         self.push(descriptor.result().map_or(0, FieldType::slots));
     }
 

@@ -8,6 +8,7 @@ use unsnarl_entity::EntityId;
 use crate::identity;
 use crate::method::MethodRewriter;
 use crate::plan::{Events, Filters};
+use crate::quiet::QuietMethods;
 use crate::recorded::{Dispatch, MethodName, RecordedCall};
 use crate::{Conditional, FieldName, Plan, Site, SiteNumbers, Volatility};
 
@@ -113,8 +114,13 @@ pub fn rewrite(
     let mut class = ClassEditor::new(original.clone());
     let mut done = Done::default();
     let filters = plan.filters;
+    let quiet = match filters.take_together() && (plan.events.fields || plan.events.arrays) {
+        true => QuietMethods::of(&original, surroundings),
+        false => QuietMethods::default(),
+    };
+    let original = &original;
     let mut writer =
-        ClassWriter { original: &original, numbers, surroundings, filters, changed: keeping_ids };
+        ClassWriter { original, numbers, surroundings, quiet, filters, changed: keeping_ids };
     if keeping_ids {
         identity::add_field(&mut class)?;
     }
@@ -132,6 +138,7 @@ struct ClassWriter<'c, 'a> {
     original: &'c ClassFile<'a>,
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
+    quiet: QuietMethods,
     filters: Filters,
     changed: bool,
 }
@@ -207,6 +214,7 @@ impl ClassWriter<'_, '_> {
             events,
             self.numbers,
             self.surroundings,
+            &self.quiet,
             self.filters,
         )?;
         if loops == Loops::AsTheyAre {

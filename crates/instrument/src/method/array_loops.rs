@@ -40,6 +40,7 @@ impl MethodRewriter<'_, '_> {
                 has_constructed_this: !is_static
                     && self.class.member_name(self.member) != b"<init>",
                 volatility: &volatility,
+                quiet: self.quiet,
             };
             loops::find(&method, pool)
         };

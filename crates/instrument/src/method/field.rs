@@ -29,6 +29,7 @@ impl MethodRewriter<'_, '_> {
             super_call,
             is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
             filters: self.filters,
+            quiet: self.quiet,
         };
         Redundancy::find(&method, pool, &|field| self.known(field, pool))
     }
