@@ -28,6 +28,8 @@ final class UnsnarlRange {
     /** The element that comes next; none before the second one, and when it cannot grow any more. */
     private int next = NONE;
     private boolean ended = true;
+    /** How many elements behind the first one are in it without a gap; 0 if its elements lie apart, and when it has ended. */
+    private int covered;
 
     @Hidden
     void begin(UnsnarlEntry array, int index, int site, long place) {
@@ -38,6 +40,7 @@ final class UnsnarlRange {
         distance = 0;
         next = NONE;
         ended = false;
+        covered = 0;
     }
 
     @Hidden
@@ -45,18 +48,32 @@ final class UnsnarlRange {
         distance = 0;
         next = NONE;
         ended = true;
+        covered = 0;
     }
 
-    /** Takes an access in, if it is the one that comes next. */
+    /**
+     * Takes an access in, if it is the one that comes next; whether it is in it. A range lasts no longer than an epoch, so an
+     * access that is in it already says nothing new.
+     */
     @ForceInline
     @Hidden
     boolean goesOn(Object array, int index, int site) {
-        if (index != next || this.site != site || !this.array.refersTo(array)) {
+        boolean isIn = Integer.compareUnsigned(index - first, covered) < 0;
+        if (!isIn && index != next || this.site != site || !this.array.refersTo(array)) {
             return false;
         }
+        return isIn || goesOn(index);
+    }
+
+    @ForceInline
+    @Hidden
+    private boolean goesOn(int index) {
         long word = UNSAFE.getLong(place) + ONE_MORE;
         UNSAFE.putLong(place, word);
         next = word >>> 48 == 0xFFFF ? NONE : index + distance;
+        if (distance == 1) {
+            covered++;
+        }
         return true;
     }
 
@@ -69,6 +86,7 @@ final class UnsnarlRange {
         }
         distance = step;
         next = index + step;
+        covered = step == 1 ? 2 : 0;
         UNSAFE.putLong(place, first | (step & 0xFFFFL) << 32 | ONE_MORE);
         return true;
     }
