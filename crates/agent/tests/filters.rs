@@ -138,6 +138,43 @@ fn loops_tell_what_they_have_accessed() {
     }
 }
 
+const AHEAD: [&str; 3] = ["lateInnerRacy", "laterRacy", "lateRacy"];
+
+/// What is known from the class path before a class is loaded hides nothing.
+#[test]
+fn fields_that_are_known_ahead_are_watched_all_the_same() {
+    let expected: BTreeSet<String> = AHEAD.map(str::to_owned).into();
+    for jdk in unsnarl_testing::jdks() {
+        for program in [Program::compile(&jdk, "Ahead"), Program::compile_unfiltered(&jdk, "Ahead")]
+        {
+            assert_eq!(program.record(&jdk).racing(), expected, "{}", jdk.name());
+        }
+    }
+}
+
+/// Another loader has other classes of the same names: there the flag is volatile, on the class path it is not, and what
+/// is final on one side is not on the other.
+#[test]
+fn what_the_class_path_says_may_be_wrong() {
+    let expected: BTreeSet<String> = AHEAD.map(str::to_owned).into();
+    let right = include_str!("java/Ahead.java");
+    let wrong = right
+        .replace("volatile int ready", "int ready")
+        .replace("int lateRacy", "volatile int lateRacy")
+        .replace("int two", "final int other = 1; int two");
+    let not_final = right.replace("final Inner inner", "Inner inner");
+    for jdk in unsnarl_testing::jdks() {
+        for (on_path, loaded) in [(&wrong[..], right), (right, &not_final), (&wrong, &not_final)] {
+            let program = Program::compile_text(&jdk, "Ahead", on_path);
+            let other = program.compile_other(&jdk, loaded);
+            unsnarl_testing::run(program.watched(&jdk, &[]).arg(&other));
+            let recording = Recording::read(&program.session());
+            assert!(recording.problems.is_empty(), "{:?}", recording.problems);
+            assert_eq!(recording.racing(), expected, "{}", jdk.name());
+        }
+    }
+}
+
 /// A thread that only takes goes on in its epoch, and one that gives something away does not.
 #[test]
 fn calls_that_give_nothing_away_make_no_access_new() {

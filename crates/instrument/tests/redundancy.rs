@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use unsnarl_instrument::{Filters, Operation, Plan, SiteNumbers, Volatility, rewrite};
+use unsnarl_instrument::{
+    FieldName, Filters, Operation, Plan, SiteNumbers, Surroundings, Volatility, rewrite,
+};
 
 /// The fields that a method of a class `A` reports, in the order of their sites.
 fn reported(members: &str, method: &str) -> Vec<String> {
     let source = format!(
         "class A {{ int x; int y; long z; volatile int v; A next; final A fixed = null; \
-         static void call(Object o) {{}} {members} }}"
+         static void call(Object o) {{ System.out.println(o); }} {members} }}"
     );
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("A.java");
@@ -88,6 +90,100 @@ fn what_nothing_can_separate_has_one_probe() {
     assert!(filtered < all, "{filtered} and {all} bytes");
     let (filtered, all) = probes("int a = x + y + z;");
     assert!(filtered < all, "{filtered} and {all} bytes");
+}
+
+/// Fields of another class, of which all is assumed: `v` volatile, `fixed` final, the others plain.
+struct Assuming;
+
+impl Surroundings for Assuming {
+    fn volatility(&self, _field: &FieldName) -> Volatility {
+        Volatility::Unknown
+    }
+
+    fn assumed(&self, field: &FieldName) -> Volatility {
+        match &field.name[..] {
+            b"v" => Volatility::Volatile,
+            b"fixed" => Volatility::Final,
+            _ => Volatility::Plain,
+        }
+    }
+}
+
+/// How many probes report for others if assumptions hold, how many accesses they report, and how many accesses are
+/// redundant then.
+fn conditional(body: &str) -> (usize, u32, usize) {
+    let source = format!(
+        "class A {{ void m(B o, C c, int d) {{ {body} }} }} class C {{ int w; int u; }} \
+         class B {{ int x; int y; int z; volatile int v; final B fixed = null; }}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("A.java");
+    std::fs::write(&file, source).unwrap();
+    unsnarl_testing::jdk().compile([file.as_path()], folder.path());
+    let bytes = std::fs::read(folder.path().join("A.class")).unwrap();
+    let class = rewrite(&bytes, &Plan::default(), &SiteNumbers::default(), &Assuming, false);
+    let class = class.unwrap().unwrap();
+    let probes = class.conditionals.iter().filter_map(|it| {
+        it.reported_by.filter(|&(reporter, _)| reporter == it.site).map(|(_, count)| count)
+    });
+    let (probes, counts): (Vec<_>, Vec<_>) = probes.map(|count| ((), count)).unzip();
+    let redundant = class.conditionals.iter().filter(|it| it.reported_by.is_none()).count();
+    assert!(class.conditionals.iter().all(|it| !it.assumed.is_empty()));
+    (probes.len(), counts.iter().sum(), redundant)
+}
+
+/// What is only assumed is reported together as what is known would be, but every access keeps its own probe.
+#[test]
+fn assumptions_make_accesses_conditional() {
+    assert_eq!(conditional("int a = o.x + o.y + o.z;"), (1, 3, 0));
+    assert_eq!(conditional("int a = o.x + o.y + o.x;"), (1, 2, 1));
+    assert_eq!(conditional("o.x = 1; o.y = 2; int a = o.x;"), (1, 2, 1));
+    assert_eq!(conditional("o.x++;"), (0, 0, 1), "the write says it all");
+    assert_eq!(conditional("int a = o.x; o.v = 1; a = o.y;"), (0, 0, 0), "it may release");
+    assert_eq!(conditional("int a = o.fixed.x + o.fixed.y;"), (1, 2, 0), "the same object");
+    assert_eq!(conditional("int a = o.x + c.w; a += o.y + c.u;"), (1, 2, 0), "c may be null");
+    assert_eq!(conditional("int a = o.x / d + o.y;"), (0, 0, 0), "it may not follow");
+}
+
+/// Short methods of the class that only compute, and functions on numbers, release nothing.
+#[test]
+fn quiet_calls_change_nothing() {
+    let with = |helper: &str, body: &str| {
+        reported(&format!("{helper} void m(A o, int d, int[] n) {{ {body} }}"), "m")
+    };
+    let twice = "int a = x; h(a); a = x;";
+    assert_eq!(with("static int h(int i) { return i > 3 ? i * 2 : -i; }", twice), ["x"]);
+    assert_eq!(with("private int h(int i) { y = i; return y; }", twice), ["x"]);
+    assert_eq!(
+        with(
+            "static int h(int i) { return Math.max(i, k(i)); } \
+        static int k(int i) { return i + 1; }",
+            twice
+        ),
+        ["x"]
+    );
+    assert_eq!(with("", "int a = x; a = Math.abs(a) + Integer.bitCount(a) + x;"), ["x"]);
+    for loud in [
+        "int h(int i) { return i; }",
+        "static synchronized int h(int i) { return i; }",
+        "private int h(int i) { v = i; return i; }",
+        "static int h(int i) { synchronized (A.class) { return i; } }",
+        "static int h(int i) { return k(i); } static int k(int i) { call(null); return i; }",
+        "static int h(int i) { return new int[2][2].length; }",
+        "static int h(int i) { return h(i - 1); }",
+        "static native int h(int i);",
+        "private int h(int i) { return next.fixed == null ? other() : 1; } int other() { return 1; }",
+    ] {
+        assert_eq!(with(loud, twice), ["x", "x"], "{loud}");
+    }
+    // One that may throw separates what is reported together, and no more.
+    let throws = "static int h(int i) { return 1 / i; }";
+    assert_eq!(with(throws, "int a = x; h(d); x = 1;"), ["x", "x"]);
+    assert_eq!(with("static int h(int i) { return i; }", "int a = x; h(d); x = 1;"), ["x"]);
+    assert_eq!(
+        with("static int h(int[] i) { return i[0]; }", "int a = x; h(n); x = 1;"),
+        ["x", "x"]
+    );
 }
 
 #[test]

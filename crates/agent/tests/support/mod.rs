@@ -30,6 +30,24 @@ impl Program {
         Self { folder, main: name.to_owned(), options: "" }
     }
 
+    /// Compiles a text in place of the file.
+    pub(crate) fn compile_text(jdk: &Jdk, name: &str, text: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join(format!("{name}.java"));
+        std::fs::write(&source, text).unwrap();
+        jdk.compile([source.as_path()], folder.path());
+        Self { folder, main: name.to_owned(), options: "" }
+    }
+
+    /// Compiles another text of the file into a folder, which is not on the class path.
+    pub(crate) fn compile_other(&self, jdk: &Jdk, text: &str) -> PathBuf {
+        let other = self.folder.path().join("other");
+        let source = self.folder.path().join(format!("{}.java", self.main));
+        std::fs::write(&source, text).unwrap();
+        jdk.compile([source.as_path()], &other);
+        other
+    }
+
     /// The same, with every access recorded.
     pub(crate) fn compile_unfiltered(jdk: &Jdk, name: &str) -> Self {
         Self { options: ",filters=", ..Self::compile(jdk, name) }
