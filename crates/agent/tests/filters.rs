@@ -138,7 +138,7 @@ fn loops_tell_what_they_have_accessed() {
     }
 }
 
-const AHEAD: [&str; 3] = ["lateInnerRacy", "laterRacy", "lateRacy"];
+const AHEAD: [&str; 4] = ["flaggedRacy", "lateInnerRacy", "laterRacy", "lateRacy"];
 
 /// What is known from the class path before a class is loaded hides nothing.
 #[test]
@@ -160,6 +160,7 @@ fn what_the_class_path_says_may_be_wrong() {
     let right = include_str!("java/Ahead.java");
     let wrong = right
         .replace("volatile int ready", "int ready")
+        .replace("volatile int up", "int up")
         .replace("int lateRacy", "volatile int lateRacy")
         .replace("int two", "final int other = 1; int two");
     let not_final = right.replace("final Inner inner", "Inner inner");
@@ -172,6 +173,26 @@ fn what_the_class_path_says_may_be_wrong() {
             assert!(recording.problems.is_empty(), "{:?}", recording.problems);
             assert_eq!(recording.racing(), expected, "{}", jdk.name());
         }
+    }
+}
+
+/// Of fields that are written together the plan may name one.
+#[test]
+fn one_field_of_a_group_is_watched_alone() {
+    const TEXT: &str = "public class Planned { int before; int oneRacy; int behind; \
+        void write() { before = 1; oneRacy = 2; behind = 3; } \
+        public static void main(String[] none) throws Exception { \
+            Planned shared = new Planned(); \
+            Thread one = new Thread(shared::write); Thread two = new Thread(shared::write); \
+            one.start(); two.start(); one.join(); two.join(); } }";
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan");
+    std::fs::write(&plan, "oneRacy\n").unwrap();
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile_text(&jdk, "Planned", TEXT);
+        let recording = program.record_with(&jdk, &format!(",plan={}", plan.display()));
+        assert_eq!(recording.racing(), ["oneRacy".to_owned()].into(), "{}", jdk.name());
+        assert_eq!(accesses(&recording), 2, "{}", jdk.name());
     }
 }
 

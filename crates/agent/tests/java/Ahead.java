@@ -42,20 +42,23 @@ public class Ahead {
         public static void run() throws Exception {
             Data[] all = new Data[ROUNDS];
             Other[] others = new Other[ROUNDS];
+            Flag[] flags = new Flag[ROUNDS];
             for (int round = 0; round < ROUNDS; round++) {
                 all[round] = new Data();
                 others[round] = new Other();
+                flags[round] = new Flag();
                 others[round].one = round;
                 others[round].two = round;
             }
             Thread writer = new Thread(() -> {
-                for (Data data : all) {
-                    publish(data);
+                for (int round = 0; round < ROUNDS; round++) {
+                    publish(all[round]);
+                    raise(all[round], flags[round]);
                 }
             });
             Thread reader = new Thread(() -> {
                 for (int round = 0; round < ROUNDS; round++) {
-                    sum += take(all[round], others[round]);
+                    sum += take(all[round], others[round]) + await(all[round], flags[round]);
                 }
             });
             writer.start();
@@ -75,6 +78,21 @@ public class Ahead {
             data.inner.lateInnerRacy = 4;
         }
 
+        /** The same with the flag in an object that is known not to be null. */
+        static void raise(Data data, Flag flag) {
+            int before = flag.before;
+            data.flaggedOk = before;
+            flag.up = 1;
+            data.flaggedRacy = before;
+        }
+
+        static int await(Data data, Flag flag) {
+            while (flag.up == 0) {
+                Thread.onSpinWait();
+            }
+            return data.flaggedOk + data.flaggedRacy;
+        }
+
         static int take(Data data, Other other) {
             while (data.ready == 0) {
                 Thread.onSpinWait();
@@ -90,12 +108,19 @@ public class Ahead {
         volatile int ready;
         int lateRacy;
         int laterRacy;
+        int flaggedOk;
+        int flaggedRacy;
         final Inner inner = new Inner();
     }
 
     static class Inner {
         int innerOk;
         int lateInnerRacy;
+    }
+
+    static class Flag {
+        int before;
+        volatile int up;
     }
 
     static class Other {
