@@ -7,6 +7,7 @@
 //! cargo run --release -p unsnarl-bench -- check A.jar…      `unsnarl check`, by default on the programs
 //!                                                           in `programs` and on Debian's jars
 //! cargo run --release -p unsnarl-bench -- detectors         what each dynamic detector costs
+//! cargo run --release -p unsnarl-bench -- live [PROGRAM…]   programs with `unsnarl run` and without it
 //! cargo run --release -p unsnarl-bench -- record [PROGRAM…] programs with the agent and without it
 //! cargo run --release -p unsnarl-bench -- traces [MILLIONS] reading a trace as text, and races in it
 //! ```
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         ["callgraph", jars @ ..] => callgraph::run(jars),
         ["check", jars @ ..] => check::run(jars),
         ["detectors"] => detectors::run(),
+        ["live", names @ ..] => record::live(names),
         ["record", names @ ..] => record::run(names),
         ["traces"] => traces::run("20"),
         ["traces", millions] => traces::run(millions),
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         ["detector", name, trace] => detectors::print_one(name, trace),
         _ => Err(
             "usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…] | \
-                 detectors | record [PROGRAM…] | traces [MILLIONS]]"
+                 detectors | live [PROGRAM…] | record [PROGRAM…] | traces [MILLIONS]]"
                 .to_owned(),
         ),
     };

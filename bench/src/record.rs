@@ -16,18 +16,19 @@ use crate::measure::{self, Run, best_of_three};
 use crate::traces::analyze;
 
 /// After so long a run is given up.
-const LIMIT: Duration = Duration::from_secs(40);
+const LIMIT: Duration = Duration::from_secs(120);
 const RUNS: usize = 2;
 
-/// The programs, with arguments that make them run for about a second.
+/// The programs, with arguments that make them run for two seconds or more: in shorter runs the JVM's start and its
+/// compilers weigh.
 const PROGRAMS: [(&str, &[&str]); 7] = [
-    ("elevator", &[]),
-    ("moldyn", &["10", "60"]),
-    ("montecarlo", &["30000"]),
-    ("raytracer", &["400"]),
-    ("sor", &["800", "60"]),
-    ("tree", &["200000"]),
-    ("tsp", &["16"]),
+    ("elevator", &["4", "12", "1500"]),
+    ("moldyn", &["12", "150"]),
+    ("montecarlo", &["400000"]),
+    ("raytracer", &["400", "8"]),
+    ("sor", &["800", "1200"]),
+    ("tree", &["800000"]),
+    ("tsp", &["18"]),
 ];
 
 /// What the agent is asked for.
@@ -50,19 +51,54 @@ pub(crate) fn run(names: &[&str]) -> Result<(), String> {
     print!("{:<12} {:>9}", "program", "plain s");
     PLANS.iter().for_each(|(name, _)| print!(" {name:>16}"));
     println!(" {:>8} {:>16} {:>22}", "MB", "analysed live", "analysed M events/s");
+    for subject in subjects(names, classes.path())? {
+        row(&subject, &agent, &unsnarl)?;
+    }
+    all_events(&agent, classes.path())
+}
+
+/// Prints for each program, or for those that are named, what it takes plain and with the analysis beside it.
+pub(crate) fn live(names: &[&str]) -> Result<(), String> {
+    let unsnarl = beside("unsnarl")?;
+    let classes = tempfile::tempdir().map_err(|error| error.to_string())?;
+    println!("seconds of processor time, in brackets by the clock");
+    println!("{:<26} {:>16} {:>16} {:>16}", "program", "plain", "live", "factor");
+    for subject in subjects(names, classes.path())? {
+        let Some((plain, _)) = subject.measure(None)? else {
+            return Err(format!("{} does not run", subject.name));
+        };
+        let seconds = |run: &Run| format!("{:.2} ({:.2})", run.processor, run.seconds);
+        let program = format!("{} {}", subject.name, subject.arguments.join(" "));
+        print!("{program:<26} {:>16}", seconds(&plain));
+        match subject.measure_live(&unsnarl)? {
+            Some(live) => println!(" {:>16} {:>16}", seconds(&live), factors(&live, &plain)),
+            None => println!(" {:>16}", "did not end"),
+        }
+    }
+    Ok(())
+}
+
+/// The programs, or those that are named, compiled.
+fn subjects(names: &[&str], classes: &Path) -> Result<Vec<Subject<'static>>, String> {
+    let mut subjects = Vec::new();
     for program in programs()? {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let Some((_, arguments)) = PROGRAMS.iter().find(|(known, _)| **known == name) else {
+        let Some(&(_, arguments)) = PROGRAMS.iter().find(|(known, _)| **known == name) else {
             continue;
         };
         if !names.is_empty() && !names.contains(&&*name) {
             continue;
         }
-        compile(&program, classes.path())?;
-        let subject = Subject { classes: classes.path().join(&name), name, arguments };
-        row(&subject, &agent, &unsnarl)?;
+        compile(&program, classes)?;
+        subjects.push(Subject { classes: classes.join(&name), name, arguments });
     }
-    all_events(&agent, classes.path())
+    Ok(subjects)
+}
+
+/// How many times as long a run took as the plain one, by the clock and in processor time.
+fn factors(run: &Run, plain: &Run) -> String {
+    let (time, processor) = (run.seconds / plain.seconds, run.processor / plain.processor);
+    format!("{time:.1} ({processor:.1})")
 }
 
 struct Subject<'a> {
@@ -140,12 +176,8 @@ fn row(subject: &Subject<'_>, agent: &Path, unsnarl: &Path) -> Result<(), String
         return Err(format!("{} does not run", subject.name));
     };
     print!("{:<12} {:>9.2}", subject.name, plain.seconds);
-    let factors = |run: Option<&Run>| match run {
-        Some(run) => {
-            let (time, processor) = (run.seconds / plain.seconds, run.processor / plain.processor);
-            format!("{time:.1} ({processor:.1})")
-        }
-        None => "did not end".to_owned(),
+    let factors = |run: Option<&Run>| {
+        run.map_or_else(|| "did not end".to_owned(), |run| factors(run, &plain))
     };
     let mut written = 0;
     for (_, options) in PLANS {

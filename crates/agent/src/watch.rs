@@ -343,7 +343,10 @@ impl Surroundings for Watch {
     }
 
     fn group(&self, field: &FieldName) -> u64 {
-        self.fields().group(field, &mut lock(&self.ahead))
+        match self.watches(&field.class) {
+            true => self.fields().group(field, &mut lock(&self.ahead)),
+            false => 0,
+        }
     }
 
     fn watches_field(&self, field: &FieldName) -> bool {

@@ -57,16 +57,22 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     coalesces: bool,
 }
 
+/// What is the same for all methods of a class.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<'c> {
+    pub(crate) numbers: &'c SiteNumbers,
+    pub(crate) surroundings: &'c dyn Surroundings,
+    pub(crate) quiet: &'c QuietMethods,
+    pub(crate) filters: Filters,
+}
+
 impl<'c, 'a> MethodRewriter<'c, 'a> {
     pub(crate) fn new(
         class: &'c ClassFile<'a>,
         member: &'c Member<'a>,
         code: CodeEditor,
         events: Events,
-        numbers: &'c SiteNumbers,
-        surroundings: &'c dyn Surroundings,
-        quiet: &'c QuietMethods,
-        filters: Filters,
+        Shared { numbers, surroundings, quiet, filters }: Shared<'c>,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);

@@ -6,8 +6,8 @@ use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
 use crate::identity;
-use crate::method::MethodRewriter;
-use crate::plan::{Events, Filters};
+use crate::method::{MethodRewriter, Shared};
+use crate::plan::Events;
 use crate::quiet::QuietMethods;
 use crate::recorded::{Dispatch, MethodName, RecordedCall};
 use crate::{Conditional, FieldName, Plan, Site, SiteNumbers, Volatility};
@@ -118,9 +118,8 @@ pub fn rewrite(
         true => QuietMethods::of(&original, surroundings),
         false => QuietMethods::default(),
     };
-    let original = &original;
-    let mut writer =
-        ClassWriter { original, numbers, surroundings, quiet, filters, changed: keeping_ids };
+    let shared = Shared { numbers, surroundings, quiet: &quiet, filters };
+    let mut writer = ClassWriter { original: &original, shared, changed: keeping_ids };
     if keeping_ids {
         identity::add_field(&mut class)?;
     }
@@ -136,10 +135,7 @@ pub fn rewrite(
 
 struct ClassWriter<'c, 'a> {
     original: &'c ClassFile<'a>,
-    numbers: &'c SiteNumbers,
-    surroundings: &'c dyn Surroundings,
-    quiet: QuietMethods,
-    filters: Filters,
+    shared: Shared<'c>,
     changed: bool,
 }
 
@@ -207,16 +203,7 @@ impl ClassWriter<'_, '_> {
         };
         let member = &self.original.methods[method.index()];
         let original_length = self.original.code(member)?.map_or(0, |code| code.length());
-        let mut rewriter = MethodRewriter::new(
-            self.original,
-            member,
-            code,
-            events,
-            self.numbers,
-            self.surroundings,
-            &self.quiet,
-            self.filters,
-        )?;
+        let mut rewriter = MethodRewriter::new(self.original, member, code, events, self.shared)?;
         if loops == Loops::AsTheyAre {
             rewriter = rewriter.without_loops();
         }
