@@ -6,7 +6,8 @@ use unsnarl_instrument::{Filters, Plan, SiteNumbers, Volatility, rewrite};
 
 fn compiled(parameters: &str, body: &str) -> Vec<u8> {
     let source = format!(
-        "class A {{ final int[] fixed = null; int[] other; volatile int v; int f; static void call() {{}} \
+        "class A {{ final int[] fixed = null; int[] other; volatile int v; int f; static void quiet() {{}} \
+         static void call() {{ System.gc(); }} \
          int m({parameters}) {{ {body} }} }}"
     );
     let folder = tempfile::tempdir().unwrap();
@@ -46,6 +47,7 @@ fn loops_that_count_report_when_they_are_left() {
         "synchronized (this) { for (int i = 0; i < n; i++) a[i] = 1; } return 0;",
         "for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) a[i] = b[i]; return 0;",
         "for (int each : a) n += each; return n;",
+        "for (int i = 0; i < n; i++) { a[i] = 1; quiet(); } return 0;",
     ] {
         assert_eq!(loops(body), COALESCED, "{body}");
     }
