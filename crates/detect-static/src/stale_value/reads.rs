@@ -33,12 +33,14 @@ pub(super) struct Accesses {
     variables: Variables,
 }
 
+/// The first accesses to each variable, as many as are looked at.
 type Variables = FxHashMap<(Accessed, Option<ObjectId>), Vec<EventId>>;
 
 impl Accesses {
     pub(super) fn new(describe: &Describe<'_, '_>, options: &Options) -> Self {
         let execution = describe.execution;
         let mut variables = Variables::default();
+        let mut written = Variables::default();
         let mut writes: FxHashMap<_, SmallVec<[EventId; 1]>> = FxHashMap::default();
         let mut locked: BTreeMap<(InstanceId, StatementId), Vec<EventId>> = BTreeMap::new();
         for (id, event) in execution.events.iter() {
@@ -46,7 +48,11 @@ impl Accesses {
                 continue;
             }
             for object in objects(describe, event) {
-                variables.entry((event.accessed, object)).or_default().push(id);
+                let variable = (event.accessed, object);
+                add(&mut variables, variable, id);
+                if event.kind == AccessKind::Write {
+                    add(&mut written, variable, id);
+                }
             }
             let gets = event.kind == AccessKind::Read || takes_out(describe, event);
             if gets && !event.guards.is_empty() && describe.is_by_input(event) {
@@ -66,7 +72,7 @@ impl Accesses {
         let locked: Vec<_> = locked.into_iter().collect();
         let found = locked.par_iter().filter_map(|(place, events)| {
             events.iter().take(MOST_SITUATIONS).find_map(|&read| {
-                let protections = protections(describe, &variables, options.strict, read);
+                let protections = protections(describe, &written, options.strict, read);
                 (!protections.is_empty()).then_some((*place, read, protections))
             })
         });
@@ -121,9 +127,16 @@ impl Accesses {
         objects(describe, event).any(|object| {
             let others =
                 self.variables.get(&(event.accessed, object)).map_or(&[][..], Vec::as_slice);
-            let mut others = others.iter().take(MOST_OTHERS);
+            let mut others = others.iter();
             others.any(|&other| describe.execution.order(object, write, other).is_none())
         })
+    }
+}
+
+fn add(variables: &mut Variables, variable: (Accessed, Option<ObjectId>), access: EventId) {
+    let accesses = variables.entry(variable).or_default();
+    if accesses.len() < MOST_OTHERS {
+        accesses.push(access);
     }
 }
 
@@ -168,7 +181,7 @@ fn is_judged(describe: &Describe<'_, '_>, event: &Event, options: &Options) -> b
 /// the lock that was taken last, whatever the others hold.
 fn protections(
     describe: &Describe<'_, '_>,
-    variables: &Variables,
+    written: &Variables,
     is_strict: bool,
     read: EventId,
 ) -> SmallVec<[Guards; 1]> {
@@ -176,9 +189,8 @@ fn protections(
     let event = describe.event(read);
     let mut found: SmallVec<[Guards; 1]> = SmallVec::new();
     let writes = objects(describe, event).flat_map(|object| {
-        let others = variables.get(&(event.accessed, object)).map_or(&[][..], Vec::as_slice);
-        let writes = others.iter().filter(|&&id| describe.event(id).kind == AccessKind::Write);
-        writes.map(move |&write| (object, write))
+        let writes = written.get(&(event.accessed, object)).map_or(&[][..], Vec::as_slice);
+        writes.iter().map(move |&write| (object, write))
     });
     for (object, write) in writes.take(MOST_OTHERS) {
         if execution.order(object, read, write).is_some() {
