@@ -6,7 +6,9 @@
 //! `tryLock` does not wait. Cycles of class initializers are told along with them (`initializer_cycle`).
 //!
 //! **Guarantees**: for every cycle of acquisitions that the execution knows, that nothing orders and no gate excludes,
-//! one with the same or fewer places is told, unless a note says that the search was cut short.
+//! one with the same or fewer places is told, unless a note says that the search was cut short. Of acquisitions that are
+//! alike (same moment, locks and gates) each may stand for each: where they are many, every one is told in some cycle, but not
+//! in every combination with the others.
 //! **Misses**: locks that are held on some ways to the acquisition only; deadlocks with waiting that is no lock
 //! (`critical-wait`). **Tells although it cannot be**: where the threads never use the same objects, and where data
 //! keeps them apart.
