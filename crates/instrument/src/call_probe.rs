@@ -137,6 +137,7 @@ impl<'p> CallProbe<'p> {
         match (self.dispatch, self.call.method, self.receiver) {
             (Dispatch::Virtual, Some(method), Some(receiver)) => {
                 code.local(ALoad, receiver).int(method.0.cast_signed())?;
+                code.int(self.site.0.cast_signed())?;
                 invoke(code, hooks::CONSIDERS)?;
             }
             _ => {

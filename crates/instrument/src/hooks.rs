@@ -97,7 +97,7 @@ pub(crate) const PROCESS_STARTS: Hook =
     hook("processStarts", "([Ljava/lang/String;)[Ljava/lang/String;");
 
 /// In [`CALLS`]: whether a call is recorded, by the class of its receiver.
-pub(crate) const CONSIDERS: Hook = of_calls("considers", "(Ljava/lang/Object;I)I");
+pub(crate) const CONSIDERS: Hook = of_calls("considers", "(Ljava/lang/Object;II)I");
 /// What a call that is recorded is about.
 pub(crate) const REFERENCE: Hook = of_calls("reference", "(Ljava/lang/Object;II)V");
 pub(crate) const ELEMENTS: Hook = of_calls("elements", "(Ljava/lang/Object;II)V");

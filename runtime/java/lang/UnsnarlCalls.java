@@ -2,6 +2,8 @@ package java.lang;
 
 import java.util.Collection;
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
@@ -24,15 +26,17 @@ public final class UnsnarlCalls {
     /** Makes sure that nothing has to be loaded later. */
     @Hidden
     static void prepare() {
-        UnsnarlModelled.in(Object.class, 0);
+        UnsnarlModelled.in(Object.class, 0, 0);
     }
 
-    /** Whether calls of a method are recorded on this receiver. */
+    /** Whether calls of a method at a place are recorded on this receiver. */
+    @ForceInline
     @Hidden
-    public static int considers(Object receiver, int method) {
-        return receiver != null && UnsnarlModelled.in(receiver.getClass(), method) ? 1 : 0;
+    public static int considers(Object receiver, int method, int site) {
+        return receiver != null && UnsnarlModelled.in(receiver.getClass(), method, site) ? 1 : 0;
     }
 
+    @ForceInline
     @Hidden
     public static void reference(Object argument, int position, int considered) {
         if (considered != 0 && argument != null) {
@@ -40,6 +44,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @ForceInline
     @Hidden
     public static void number(int argument, int position, int considered) {
         if (considered != 0) {
@@ -47,6 +52,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @ForceInline
     @Hidden
     public static void number(long argument, int position, int considered) {
         if (considered != 0) {
@@ -103,43 +109,53 @@ public final class UnsnarlCalls {
         }
     }
 
+    @ForceInline
     @Hidden
     public static int begins(Object receiver, int site, int considered) {
-        int call = beginsQuietly(receiver, site, considered);
-        if (call != 0) {
-            UnsnarlHooks.current().nextEpoch();
-        }
-        return -call;
-    }
-
-    /** A call that lets no other thread see what this one has done. Its number is negative for the hooks behind it. */
-    @Hidden
-    public static int beginsQuietly(Object receiver, int site, int considered) {
         if (considered == 0) {
             return 0;
         }
+        int call = begin(receiver, site);
+        UnsnarlHooks.current().nextEpoch();
+        return call;
+    }
+
+    /** A call that lets no other thread see what this one has done. Its number is negative for the hooks behind it. */
+    @ForceInline
+    @Hidden
+    public static int beginsQuietly(Object receiver, int site, int considered) {
+        return considered == 0 ? 0 : -begin(receiver, site);
+    }
+
+    @DontInline
+    @Hidden
+    private static int begin(Object receiver, int site) {
         UnsnarlThread thread = UnsnarlHooks.current();
         long id = receiver == null ? 0 : identify(thread, receiver);
         UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
         thread.calls = Math.max(thread.calls + 1, 1);
-        return -thread.calls;
+        return thread.calls;
     }
 
+    @ForceInline
     @Hidden
     public static void ends(int call) {
         end(call, 0);
     }
 
+    @ForceInline
     @Hidden
     public static void ends(int result, int call) {
         end(call, result);
     }
 
+    @ForceInline
     @Hidden
     public static void ends(long result, int call) {
         end(call, result);
     }
 
+    @ForceInline
     @Hidden
     public static void ends(Object result, int call) {
         if (call != 0) {
@@ -163,6 +179,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @DontInline
     @Hidden
     private static void behind(UnsnarlThread thread, int kind, int call, long outcome) {
         UnsnarlHooks.numbered(thread, kind, Math.abs(call), outcome);
@@ -206,6 +223,7 @@ public final class UnsnarlCalls {
         }
     }
 
+    @DontInline
     @Hidden
     private static void operand(UnsnarlThread thread, Object operand, int position) {
         operand(thread, position, identify(thread, operand));

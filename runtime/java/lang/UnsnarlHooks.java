@@ -84,7 +84,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldRead(Object object, int site) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 access(thread, FIELD_READ, object, site, 1);
@@ -95,7 +95,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldReads(Object object, int site, int count) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 access(thread, FIELD_READ, object, site, count);
@@ -106,7 +106,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldWrite(Object object, int site) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 access(thread, FIELD_WRITE, object, site, 1);
@@ -117,7 +117,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldWrites(Object object, int site, int count) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 access(thread, FIELD_WRITE, object, site, count);
@@ -128,7 +128,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void numberedReadBegins(Object object, int site) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 readBegins(thread, object, site);
@@ -162,7 +162,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void numberedWrite(Object object, int site) {
-        if (object != null) {
+        if (object != null && !UnsnarlSites.isSkipped(site)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 write(thread, object, site);
@@ -450,9 +450,6 @@ public final class UnsnarlHooks {
     @Hidden
     private static boolean isRedundant(UnsnarlThread thread, Object object, int site, int kind) {
         long cell = UnsnarlSites.cell(site);
-        if ((cell & UnsnarlSites.SKIPPED) != 0) {
-            return true;
-        }
         long offset = UnsnarlSites.offset(cell);
         if ((cell & UnsnarlSites.GROUPED) == 0 || offset == 0) {
             return false;

@@ -1,12 +1,28 @@
 package java.lang;
 
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
+import jdk.internal.vm.annotation.Stable;
 
-/** Which methods are modelled in a class, by their numbers; an array in an array, so that it can grow. */
+/**
+ * Which methods are modelled in a class, by their numbers; an array in an array, so that it can grow.
+ *
+ * <p>Most calls that may be of a modelled method are of none: those of a list, where a queue would matter. The first
+ * classes of the JDK of which that turned out at a place in the code are kept for it. A compiler takes them for constant, so
+ * that where it knows the receiver nothing is left of the probes.
+ */
 final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final UnsnarlModelled CLASSES = new UnsnarlModelled();
     private static final byte NO = 1;
     private static final byte YES = 2;
+
+    private static final int PAGE_BITS = 10;
+    private static final int PAGES = 1 << 14;
+
+    /** Two classes for each place. */
+    @Stable
+    private static final Class<?>[][] SILENT = new Class<?>[PAGES][];
 
     private UnsnarlModelled() {}
 
@@ -16,8 +32,49 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
         return new byte[1][0];
     }
 
+    /** Whether the method with the number is modelled in a class, asked at a place. */
+    @ForceInline
     @Hidden
-    static boolean in(Class<?> type, int method) {
+    static boolean in(Class<?> type, int method, int site) {
+        return !isSilent(type, site) && isModelled(type, method, site);
+    }
+
+    @ForceInline
+    @Hidden
+    private static boolean isSilent(Class<?> type, int site) {
+        Class<?>[] page = site >>> PAGE_BITS < PAGES ? SILENT[site >>> PAGE_BITS] : null;
+        if (page == null) {
+            return false;
+        }
+        int place = 2 * (site & (1 << PAGE_BITS) - 1);
+        return page[place] == type || page[place + 1] == type;
+    }
+
+    @DontInline
+    @Hidden
+    private static boolean isModelled(Class<?> type, int method, int site) {
+        boolean modelled = in(type, method);
+        int number = site >>> PAGE_BITS;
+        // A class that could be unloaded must not be held.
+        if (!modelled && number < PAGES && type.getClassLoader0() == null && !type.isHidden()) {
+            synchronized (SILENT) {
+                if (SILENT[number] == null) {
+                    SILENT[number] = new Class<?>[2 << PAGE_BITS];
+                }
+                Class<?>[] page = SILENT[number];
+                int place = 2 * (site & (1 << PAGE_BITS) - 1);
+                if (page[place] == null) {
+                    page[place] = type;
+                } else if (page[place + 1] == null && page[place] != type) {
+                    page[place + 1] = type;
+                }
+            }
+        }
+        return modelled;
+    }
+
+    @Hidden
+    private static boolean in(Class<?> type, int method) {
         byte[][] known = CLASSES.get(type);
         byte[] answers = known[0];
         byte answer = method < answers.length ? answers[method] : 0;

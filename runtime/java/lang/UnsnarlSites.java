@@ -51,6 +51,12 @@ final class UnsnarlSites {
         return page == null ? 0 : page[site & (1 << PAGE_BITS) - 1];
     }
 
+    /** Whether an access need not be recorded, whatever it is to. Asked before anything is loaded that would be in vain. */
+    @Hidden
+    static boolean isSkipped(int site) {
+        return (cell(site) & SKIPPED) != 0;
+    }
+
     /**
      * The cell of an access to so many fields of an object, or to a static field if there is none; 0 if it cannot be
      * known yet.
