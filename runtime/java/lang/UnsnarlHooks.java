@@ -487,7 +487,11 @@ public final class UnsnarlHooks {
     @ForceInline
     @Hidden
     private static boolean isRedundant(UnsnarlThread thread, int site) {
-        return FILTERS && (owns(thread, UnsnarlSites.cell(site)) || thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ));
+        long cell = UnsnarlSites.cell(site);
+        if ((cell & UnsnarlSites.CONSTANT) != 0) {
+            return thread.knowsConstant(site);
+        }
+        return FILTERS && (owns(thread, cell) || thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ));
     }
 
     /** Whether a thread is the only one that has accessed the static fields of a class. */
@@ -521,7 +525,9 @@ public final class UnsnarlHooks {
         if (owner == (int) thread.id) {
             return;
         }
-        if (FILTERS && owner != UnsnarlOwners.NOBODY) {
+        if ((cell & UnsnarlSites.CONSTANT) != 0) {
+            thread.setConstant(site);
+        } else if (FILTERS && owner != UnsnarlOwners.NOBODY) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
         }
         if (followsInitialization(thread)) {
@@ -699,6 +705,7 @@ public final class UnsnarlHooks {
 
     @Hidden
     static void tellClass(UnsnarlThread thread, long id, Object object) {
+        thread.tells(id);
         pair(thread, OBJECT, 0, id, entry(thread, object.getClass()).id);
     }
 }

@@ -24,6 +24,8 @@ final class UnsnarlSites {
     private static final long ONCE = 16;
     /** What is told of the place holds for this time only. */
     private static final long NOT_YET = 32;
+    /** The field is written by the initializer of its class alone: a thread that has read it once knows all of that. */
+    static final long CONSTANT = 64;
     private static final long RESOLVED = 1;
     private static final int BITS = 8;
     private static final int SEEN = 24;

@@ -26,7 +26,10 @@ final class UnsnarlThread {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
-    private static final int TOLD = 64;
+    private static final int TOLD = 256;
+    private static final int FEWEST_CONSTANTS = 64;
+    private static final int MOST_CONSTANTS = 4096;
+    private static final int[] NO_CONSTANTS = new int[1];
     private static final int CACHE = 256;
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
@@ -83,6 +86,9 @@ final class UnsnarlThread {
     int caller;
     /** The places from which the thread has reported, a bit each. */
     private long[] visited = NO_SITES;
+    /** The places where the thread has read constants; one may give way to another. */
+    private int[] constants = NO_CONSTANTS;
+    private int constantsPushedOut = 1;
     /** How many classes had been initialized when the thread last looked. */
     int initializations;
     private boolean off;
@@ -189,6 +195,25 @@ final class UnsnarlThread {
         boolean tells = told[place] != id;
         told[place] = id;
         return tells;
+    }
+
+    /** Whether the thread has read a constant at a place. */
+    @ForceInline
+    @Hidden
+    boolean knowsConstant(int site) {
+        int[] constants = this.constants;
+        return constants[site & constants.length - 1] == site;
+    }
+
+    @Hidden
+    void setConstant(int site) {
+        if (constantsPushedOut > constants.length / 4 && constants.length < MOST_CONSTANTS) {
+            constants = new int[Math.max(FEWEST_CONSTANTS, 4 * constants.length)];
+            constantsPushedOut = 0;
+        }
+        int place = site & constants.length - 1;
+        constantsPushedOut += constants[place] == 0 ? 0 : 1;
+        constants[place] = site;
     }
 
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */
