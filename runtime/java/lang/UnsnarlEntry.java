@@ -8,6 +8,8 @@ final class UnsnarlEntry extends WeakReference<Object> {
     final long id;
     final int hash;
     UnsnarlEntry next;
+    /** Whether the object may be a task. */
+    boolean isNamed;
 
     @Hidden
     UnsnarlEntry(Object object, long id, int hash, UnsnarlEntry next) {

@@ -231,7 +231,7 @@ public final class UnsnarlHooks {
         long offset = UnsnarlSites.offset(copy.getClass());
         if (offset != 0) {
             long id = UNSAFE.getLong(copy, offset);
-            if (id != 0 && id == UNSAFE.getLong(original, offset)) {
+            if (id != 0 && ((id ^ UNSAFE.getLong(original, offset)) & UnsnarlIdentity.MASK) == 0) {
                 UNSAFE.putLong(copy, offset, 0);
                 long seen = UnsnarlSites.seen(copy.getClass());
                 if (seen != 0) {
@@ -659,6 +659,31 @@ public final class UnsnarlHooks {
         }
         UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
         return entry == null ? 0 : entry.id;
+    }
+
+    /** Remembers that a call is about an object that lets others run its methods: now it may be a task. */
+    @Hidden
+    static void name(UnsnarlThread thread, Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset == 0) {
+            entry(thread, object).isNamed = true;
+            return;
+        }
+        long word = UNSAFE.getLong(object, offset);
+        if (word != 0 && (word & UnsnarlIdentity.NAMED) == 0) {
+            UNSAFE.putLong(object, offset, word | UnsnarlIdentity.NAMED);
+        }
+    }
+
+    /** The id of an object that may be a task; else 0. */
+    @Hidden
+    static long named(Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset != 0) {
+            return (UNSAFE.getLong(object, offset) & UnsnarlIdentity.NAMED) == 0 ? 0 : known(object);
+        }
+        UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
+        return entry == null || !entry.isNamed ? 0 : entry.id;
     }
 
     /** The id of an object that keeps it itself. */
