@@ -84,7 +84,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldRead(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -95,7 +94,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldReads(Object object, int site, int count) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -106,7 +104,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldWrite(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -117,7 +114,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldWrites(Object object, int site, int count) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -128,7 +124,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedReadBegins(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -149,7 +144,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedReadEnds(int site) {
         long cell = UnsnarlSites.cell(site);
         if (cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0) {
@@ -162,7 +156,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedWrite(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -184,7 +177,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void staticRead(int site) {
         UnsnarlThread thread = current();
         if (!isRedundant(thread, site)) {
@@ -193,7 +185,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void staticWrite(int site) {
         UnsnarlThread thread = current();
         if (!isRedundant(thread, site)) {
@@ -310,7 +301,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void calls(int site) {
         current().caller = site;
     }
