@@ -259,3 +259,33 @@ fn what_follows_the_hand_off_is_recorded_once_for_each_lockset() {
         assert!(others < 100 && counts[1] > 18_000, "{counts:?} on {}", jdk.name());
     }
 }
+
+/// Constants are told once by a thread; a comparator makes nothing new; words of objects that two threads look at settle.
+#[test]
+fn what_is_settled_is_not_told_again() {
+    for jdk in unsnarl_testing::jdks() {
+        let recording = Program::compile(&jdk, "Settled").record(&jdk);
+        let tables = recording.session().tables();
+        let accesses = |name: &str| {
+            let of_name = |operation: Operation| {
+                let (Operation::Read(variable) | Operation::Write(variable)) = operation else {
+                    return false;
+                };
+                let (Variable::Field(_, field) | Variable::Static(field)) =
+                    tables.variables[variable]
+                else {
+                    return false;
+                };
+                tables.names[tables.fields[field].name] == *name.as_bytes()
+            };
+            recording.events.iter().filter(|event| of_name(event.operation)).count()
+        };
+        assert!((1..10).contains(&accesses("CONSTANT")), "{}", jdk.name());
+        assert!((1..10).contains(&accesses("compared")), "{}", jdk.name());
+        assert!((2..10).contains(&accesses("looked")), "{}", jdk.name());
+        let is_copied =
+            |object: &unsnarl_trace::Object| tables.names[object.class] == *b"java.lang.Object";
+        // The lock and the constant, at most: none of the four elements has an id.
+        assert!(tables.objects.values().filter(|object| is_copied(object)).count() <= 2);
+    }
+}
