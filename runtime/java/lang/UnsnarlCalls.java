@@ -76,14 +76,15 @@ public final class UnsnarlCalls {
         if (considered == 0 || argument == null) {
             return;
         }
-        UnsnarlThread thread = UnsnarlHooks.current();
-        operand(thread, argument, position);
+        // What a collection of the JDK does may be recorded as well: before anything of this call is.
         Object[] elements = null;
         if (argument instanceof Object[] array) {
             elements = array;
         } else if (argument instanceof Collection<?> collection && isOwn(argument.getClass())) {
             elements = collection.toArray();
         }
+        UnsnarlThread thread = UnsnarlHooks.current();
+        operand(thread, argument, position);
         if (elements != null) {
             for (Object element : elements) {
                 if (element != null) {
