@@ -5,6 +5,7 @@ mod places;
 mod stacks;
 mod sweep;
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -283,16 +284,52 @@ unsafe fn start_runtime(
         if watch.definer().is_none() {
             watch.session.log("lambda expressions are not recorded: nobody defines them");
         }
-        for name in watch.definer().map(<[u8]>::to_vec).into_iter().chain(watch.early()) {
-            if let Ok(name) = CString::new(name) {
-                classes.push(find_class(jni, &name)?);
-            }
+        if let Some(Ok(definer)) = watch.definer().map(CString::new) {
+            classes.push(find_class(jni, &definer)?);
         }
+        classes.extend(loaded(jvmti, &watch.early())?);
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
         // All at once: each time compilations that are under way are thrown away.
         check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
+    }
+}
+
+/// The loaded classes that have one of these internal names. To find them by name would initialize them.
+///
+/// # Safety
+/// `jvmti` belongs to the calling thread.
+unsafe fn loaded(jvmti: *mut jvmtiEnv, names: &[Vec<u8>]) -> Result<Vec<jclass>, JvmError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: HashSet<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let (mut count, mut classes) = (0, ptr::null_mut());
+    // SAFETY: as this function asks for. The JVM allocates as many classes as it says, and the signatures, which end with
+    // zero.
+    unsafe {
+        let table = functions(jvmti);
+        let get = table.GetLoadedClasses.ok_or(JvmError::NoFunction("GetLoadedClasses"))?;
+        let signature = table.GetClassSignature;
+        let signature = signature.ok_or(JvmError::NoFunction("GetClassSignature"))?;
+        let deallocate = table.Deallocate.ok_or(JvmError::NoFunction("Deallocate"))?;
+        check("GetLoadedClasses", get(jvmti, &raw mut count, &raw mut classes))?;
+        let all = std::slice::from_raw_parts(classes, count.unsigned_abs() as usize);
+        let mut found = Vec::new();
+        for &class in all {
+            let mut text = ptr::null_mut();
+            let result = signature(jvmti, class, &raw mut text, ptr::null_mut());
+            check("GetClassSignature", result)?;
+            let name = CStr::from_ptr(text).to_bytes();
+            let name = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+            if name.is_some_and(|name| names.contains(name)) {
+                found.push(class);
+            }
+            check("Deallocate", deallocate(jvmti, text.cast()))?;
+        }
+        check("Deallocate", deallocate(jvmti, classes.cast()))?;
+        Ok(found)
     }
 }
 
