@@ -1,6 +1,7 @@
 //! The one module that speaks JVMTI and JNI.
 
 mod contention;
+mod internal;
 mod places;
 mod stacks;
 mod sweep;
@@ -306,29 +307,21 @@ unsafe fn loaded(jvmti: *mut jvmtiEnv, names: &[Vec<u8>]) -> Result<Vec<jclass>,
     }
     let names: HashSet<&[u8]> = names.iter().map(Vec::as_slice).collect();
     let (mut count, mut classes) = (0, ptr::null_mut());
-    // SAFETY: as this function asks for. The JVM allocates as many classes as it says, and the signatures, which end with
-    // zero.
+    // SAFETY: as this function asks for. The JVM allocates as many classes as it says.
     unsafe {
         let table = functions(jvmti);
         let get = table.GetLoadedClasses.ok_or(JvmError::NoFunction("GetLoadedClasses"))?;
-        let signature = table.GetClassSignature;
-        let signature = signature.ok_or(JvmError::NoFunction("GetClassSignature"))?;
-        let deallocate = table.Deallocate.ok_or(JvmError::NoFunction("Deallocate"))?;
         check("GetLoadedClasses", get(jvmti, &raw mut count, &raw mut classes))?;
         let all = std::slice::from_raw_parts(classes, count.unsigned_abs() as usize);
-        let mut found = Vec::new();
-        for &class in all {
-            let mut text = ptr::null_mut();
-            let result = signature(jvmti, class, &raw mut text, ptr::null_mut());
-            check("GetClassSignature", result)?;
-            let name = CStr::from_ptr(text).to_bytes();
-            let name = name.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
-            if name.is_some_and(|name| names.contains(name)) {
-                found.push(class);
-            }
-            check("Deallocate", deallocate(jvmti, text.cast()))?;
+        let is_named = |class: &&jclass| {
+            let signature = places::signature(jvmti, **class).unwrap_or_default();
+            let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+            name.is_some_and(|name| names.contains(name))
+        };
+        let found = all.iter().filter(is_named).copied().collect();
+        if let Some(deallocate) = table.Deallocate {
+            check("Deallocate", deallocate(jvmti, classes.cast()))?;
         }
-        check("Deallocate", deallocate(jvmti, classes.cast()))?;
         Ok(found)
     }
 }

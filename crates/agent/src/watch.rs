@@ -23,6 +23,18 @@ use crate::fields::Fields;
 use crate::options::Options;
 use crate::session::{Session, lock};
 
+/// Classes through which others are called, as beginnings of internal names.
+const PASSES_ON: [&[u8]; 8] = [
+    b"java/lang/Unsnarl",
+    b"java/lang/reflect/Constructor",
+    b"java/lang/reflect/Method",
+    b"jdk/internal/reflect/",
+    b"java/lang/invoke/LambdaForm$",
+    b"java/lang/invoke/DirectMethodHandle$Holder",
+    b"java/lang/invoke/DelegatingMethodHandle$Holder",
+    b"java/lang/invoke/Invokers$Holder",
+];
+
 /// The agent's state in a JVM.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -241,9 +253,13 @@ impl Watch {
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
     fn remember(&self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
         let is_of_program = self.is_of_program(class.name());
+        let is_watched = self.watches(class.name());
         let methods = class.methods.iter().filter(|method| {
             let (name, descriptor) = (class.member_name(method), class.member_descriptor(method));
-            is_of_program && method.access & flags::ABSTRACT == 0 && self.calls.knows(name, descriptor)
+            // What is called in a class of the JDK is known by its model, what is started by its own code.
+            method.access & flags::ABSTRACT == 0
+                && (is_of_program && self.calls.knows(name, descriptor)
+                    || is_watched && self.calls.is_task(name, descriptor))
         });
         let methods = methods
             .map(|it| (class.member_name(it).to_vec(), class.member_descriptor(it).to_vec()))
@@ -285,6 +301,17 @@ impl Watch {
     /// Whether code of a class has probes.
     pub(crate) fn has_probes(&self, class: &[u8]) -> bool {
         self.watches(class) || self.is_analysed(class)
+    }
+
+    /// Whether classes of the JDK are watched.
+    pub(crate) fn watches_jdk(&self) -> bool {
+        self.plan.watches_jdk()
+    }
+
+    /// Whether code of a class does what it does for whoever calls it: a watched one of the JDK, the runtime, reflection.
+    pub(crate) fn passes_on(&self, class: &[u8]) -> bool {
+        let begins = |beginning: &&[u8]| class.starts_with(beginning);
+        self.is_named_of_the_jdk(class) || PASSES_ON.iter().any(begins)
     }
 
     /// The number of a further place in the code.

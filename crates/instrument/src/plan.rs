@@ -111,8 +111,14 @@ const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
 /// Hooks run in code of `java.lang` and `jdk.internal`, and ask a `ClassValue`, whose map is a `WeakHashMap`: probes in
 /// there would call hooks without end. What `java.util.concurrent` orders by `VarHandle`s and `Unsafe` is not seen in its
 /// code, only at calls from outside.
-const NEVER_WATCHED: [&str; 6] =
-    ["java/lang/", "java/util/WeakHashMap", "java/util/concurrent/", "jdk/internal/", "jdk/jfr/", "sun/"];
+const NEVER_WATCHED: [&str; 6] = [
+    "java/lang/",
+    "java/util/WeakHashMap",
+    "java/util/concurrent/",
+    "jdk/internal/",
+    "jdk/jfr/",
+    "sun/",
+];
 
 /// The packages of the JDK whose classes may be given a field: the JVM knows none of them, and loads none before the
 /// agent is there.
@@ -179,6 +185,12 @@ impl Plan {
         (!is_of_the_jdk(class) || begins(&LOADED_LATE, class)) && self.watches(class)
     }
 
+    /// Whether patterns name classes of the JDK.
+    #[must_use]
+    pub fn watches_jdk(&self) -> bool {
+        self.of_the_jdk().next().is_some()
+    }
+
     /// Patterns for what is not watched although patterns name it.
     #[must_use]
     pub fn never_watched(&self) -> Vec<String> {
@@ -227,7 +239,9 @@ mod tests {
 
     #[test]
     fn the_jdk_is_watched_only_if_it_is_named() {
-        for plan in [Plan::default(), Plan::default().include("*"), Plan::default().include("java*")] {
+        for plan in
+            [Plan::default(), Plan::default().include("*"), Plan::default().include("java*")]
+        {
             assert!(plan.watches(b"javaish/Main"));
             for class in ["java/util/HashMap", "jdk/tools/Jar", "com/sun/tools/javac/Main"] {
                 assert!(!plan.watches(class.as_bytes()), "{class}");

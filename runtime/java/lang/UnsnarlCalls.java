@@ -227,6 +227,10 @@ public final class UnsnarlCalls {
     @DontInline
     @Hidden
     private static void operand(UnsnarlThread thread, Object operand, int position) {
+        // What is copied from or to such an array is not recorded either.
+        if (operand.getClass().isArray() && UnsnarlHooks.entry(thread, operand).internal) {
+            return;
+        }
         operand(thread, position, identify(thread, operand));
     }
 
