@@ -2,7 +2,7 @@ package java.lang;
 
 /** The hooks of the runtime for calls and tasks, doing nothing. */
 public class UnsnarlCalls {
-    public static int considers(Object receiver, int method) {
+    public static int considers(Object receiver, int method, int site) {
         return 0;
     }
     public static void reference(Object argument, int position, int considered) {}
