@@ -5,6 +5,7 @@
 //! `unsnarl run` with happens-before. Needs release builds of `unsnarl` and of the agent beside this program, and
 //! `java` and `javac`.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -30,6 +31,10 @@ const PROGRAMS: [(&str, &[&str]); 7] = [
     ("tree", &["800000"]),
     ("tsp", &["18"]),
 ];
+
+/// H2 with queries of two clients, from Debian's package.
+const DATA_BASE: (&str, &str, &[&str]) =
+    ("/usr/share/java/h2.jar", "Queries", &["jdbc:h2:mem:bench", "2000"]);
 
 /// What the agent is asked for.
 const PLANS: [(&str, &str); 4] = [
@@ -90,9 +95,40 @@ fn subjects(names: &[&str], classes: &Path) -> Result<Vec<Subject<'static>>, Str
             continue;
         }
         compile(&program, classes)?;
-        subjects.push(Subject { classes: classes.join(&name), name, arguments });
+        let class_path = classes.join(&name).into_os_string();
+        let main = format!("{name}.Main");
+        subjects.push(Subject { class_path, main, name, arguments });
+    }
+    if names.is_empty() || names.contains(&"h2") {
+        match data_base(classes)? {
+            Some(subject) => subjects.push(subject),
+            None => println!("h2: skipped, {} is missing (libh2-java)", DATA_BASE.0),
+        }
     }
     Ok(subjects)
+}
+
+/// The data base with its clients; nothing if it is not installed.
+fn data_base(classes: &Path) -> Result<Option<Subject<'static>>, String> {
+    let (jar, main, arguments) = DATA_BASE;
+    if !Path::new(jar).is_file() {
+        return Ok(None);
+    }
+    let classes = classes.join("h2");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("large/Queries.java");
+    compile_file(&source, &classes)?;
+    let mut class_path = classes.into_os_string();
+    class_path.push(":");
+    class_path.push(jar);
+    Ok(Some(Subject { name: "h2".into(), class_path, main: main.into(), arguments }))
+}
+
+fn compile_file(source: &Path, classes: &Path) -> Result<(), String> {
+    let javac = Command::new("javac").arg("-d").arg(classes).arg(source).status();
+    match javac.is_ok_and(|status| status.success()) {
+        true => Ok(()),
+        false => Err(format!("javac cannot compile {}", source.display())),
+    }
 }
 
 /// How many times as long a run took as the plain one, by the clock and in processor time.
@@ -103,7 +139,9 @@ fn factors(run: &Run, plain: &Run) -> String {
 
 struct Subject<'a> {
     name: String,
-    classes: PathBuf,
+    class_path: OsString,
+    /// The class that is started.
+    main: String,
     arguments: &'a [&'a str],
 }
 
@@ -130,8 +168,8 @@ impl Subject<'_> {
         let mut best: Option<Run> = None;
         for _ in 0..RUNS {
             let mut command = Command::new(unsnarl);
-            command.args(["run", "--quiet", "--", "java", "-cp"]).arg(&self.classes);
-            command.arg(format!("{}.Main", self.name)).args(self.arguments);
+            command.args(["run", "--quiet", "--", "java", "-cp"]).arg(&self.class_path);
+            command.arg(&self.main).args(self.arguments);
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
             let run = measure::run(&mut command, LIMIT).map_err(|error| error.to_string())?;
             // Findings make it 1.
@@ -165,7 +203,7 @@ impl Subject<'_> {
             let (agent, session) = (agent.display(), session.display());
             java.arg(format!("-agentpath:{agent}=session={session},{options}"));
         }
-        java.arg("-cp").arg(&self.classes).arg(format!("{}.Main", self.name)).args(self.arguments);
+        java.arg("-cp").arg(&self.class_path).arg(&self.main).args(self.arguments);
         java.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         measure::run(&mut java, LIMIT).map_err(|error| format!("java: {error}"))
     }
@@ -197,11 +235,13 @@ fn start_up(agent: &Path, classes: &Path) -> Result<(), String> {
     let program = "package hello; class Main { public static void main(String[] a) { System.out.println(1); } }";
     std::fs::write(&source, program).map_err(|error| error.to_string())?;
     let classes = classes.join("hello");
-    let javac = Command::new("javac").arg("-d").arg(&classes).arg(&source).status();
-    if !javac.is_ok_and(|status| status.success()) {
-        return Err("javac cannot compile an empty program".to_owned());
-    }
-    let subject = Subject { name: "hello".into(), classes, arguments: &[] };
+    compile_file(&source, &classes)?;
+    let subject = Subject {
+        name: "hello".into(),
+        class_path: classes.into_os_string(),
+        main: "hello.Main".into(),
+        arguments: &[],
+    };
     let plain = subject.measure(None)?;
     let recorded = subject.measure(Some((agent, "events=synchronization:fields:arrays")))?;
     if let (Some((plain, _)), Some((recorded, _))) = (plain, recorded) {
@@ -217,7 +257,12 @@ fn all_events(agent: &Path, classes: &Path) -> Result<(), String> {
     if !classes.exists() {
         return Ok(());
     }
-    let subject = Subject { name: "tsp".into(), classes, arguments: &["12"] };
+    let subject = Subject {
+        name: "tsp".into(),
+        class_path: classes.into_os_string(),
+        main: "tsp.Main".into(),
+        arguments: &["12"],
+    };
     let Some((plain, _)) = subject.measure(None)? else { return Ok(()) };
     let folder = session_folder()?;
     let session = folder.path().join("session");

@@ -22,6 +22,7 @@ const SKIPPED: u64 = 4;
 const GROUPED: u64 = 8;
 const ONCE: u64 = 16;
 const NOT_YET: u64 = 32;
+const CONSTANT: u64 = 64;
 const BITS: u32 = 8;
 const GROUP: u32 = 32;
 const FIELDS_OF_A_GROUP: usize = 8;
@@ -58,6 +59,8 @@ struct Field {
     /// `Unknown` if classes of one name disagree.
     volatility: Volatility,
     group: Option<Group>,
+    /// Only the initializer of the class writes it, which comes before all that others do with the class.
+    is_constant: bool,
 }
 
 /// What the filter knows together.
@@ -163,7 +166,7 @@ impl Fields {
                 None => ahead.class(&current)?,
             };
             match class.fields.get(&key) {
-                Some(Field { volatility, group }) => {
+                Some(Field { volatility, group, .. }) => {
                     let group = match group {
                         Some(Group::OfObjects(number, _)) => *number as u64,
                         _ => 0,
@@ -281,6 +284,9 @@ impl Fields {
         }
         let (group, place) = match field.group {
             _ if !plan.filters.take_together() => return RESOLVED,
+            Some(Group::OfStatics(number)) if field.is_constant && plan.filters.escape => {
+                return RESOLVED | CONSTANT | u64::from(number) << GROUP;
+            }
             Some(Group::OfStatics(number)) => (number.into(), 0),
             Some(Group::OfObjects(number, place)) => match self.groups_above(class) {
                 Some(above) if above + number < GROUPS_OF_AN_OBJECT => (above + number, place),
@@ -325,7 +331,9 @@ impl Class {
                 Some(Group::OfObjects((grouped - 1) / FIELDS_OF_A_GROUP, place))
             };
             let key = (class.member_name(field).to_vec(), class.member_descriptor(field).to_vec());
-            fields.insert(key, Field { volatility, group });
+            let constant = flags::STATIC | flags::FINAL;
+            let is_constant = field.access & constant == constant;
+            fields.insert(key, Field { volatility, group, is_constant });
         }
         Self {
             superclass: Some(class.super_name().unwrap_or_default().to_vec()),
@@ -359,6 +367,7 @@ impl Class {
                     if known.volatility != field.volatility {
                         known.volatility = Volatility::Unknown;
                     }
+                    known.is_constant &= field.is_constant;
                 })
                 .or_insert(field);
         }

@@ -287,6 +287,8 @@ impl Calls {
             }
             let places = match effect {
                 Effect::Call(call) if takes_function(call) => vec![&call.receiver],
+                // Nobody asks for what flows elsewhere: the elements that are copied from array to array.
+                Effect::Flow { .. } if !self.matters(effect) => Vec::new(),
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
                 _ if self.is_of_contents(effect) => effect.places(),
                 _ => deciding(effect),

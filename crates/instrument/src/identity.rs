@@ -1,11 +1,11 @@
-//! The field in which objects keep their ids, and what keeps it from being copied.
+//! The fields in which objects keep their ids and what the filter knows of them, and what keeps them from being copied.
 //!
-//! The topmost watched class of a hierarchy declares the field: one whose superclass is not watched, or is of the JDK and
+//! The topmost watched class of a hierarchy declares the fields: one whose superclass is not watched, or is of the JDK and
 //! may be there already. A subclass may be loaded before its superclass is seen, so nothing but names can decide that.
 //!
-//! `Object.clone` copies the field. Only code of a class of the object's own hierarchy can call it, for it is
+//! `Object.clone` copies the fields. Only code of a class of the object's own hierarchy can call it, for it is
 //! protected: behind every call that may be one, in watched classes and in others that are not of the JDK, a
-//! hook takes the id from the copy again. Classes of the JDK stay as they are; whether one clones its
+//! hook takes both from the copy again. Classes of the JDK stay as they are; whether one clones its
 //! instances is seen by [`clones`], and objects below such a class are not asked to keep ids.
 
 use unsnarl_classfile::edit::{ClassEditor, EditError};
@@ -14,10 +14,12 @@ use unsnarl_classfile::read::{ClassFile, Constant, MemberRef};
 
 use crate::{Events, Plan, RewriteError, SiteNumbers, Volatility, is_of_the_jdk, rewrite};
 
-/// The name of the field. It is private, so that serialization does not see it.
+/// The names of the fields. They are private, so that serialization does not see them.
 pub const ID_FIELD: &[u8] = b"unsnarlId";
+/// Which thread has last accessed which fields of the object, as far as the filter uses it.
+pub const SEEN_FIELD: &[u8] = b"unsnarlSeen";
 
-/// Whether a class declares the field.
+/// Whether a class declares the fields.
 #[must_use]
 pub fn declares(class: &ClassFile<'_>, plan: &Plan) -> bool {
     class.access & flags::INTERFACE == 0
@@ -64,5 +66,6 @@ pub(crate) fn may_clone(method: &MemberRef<'_>) -> bool {
 pub(crate) fn add_field(class: &mut ClassEditor<'_>) -> Result<(), EditError> {
     let access = flags::PRIVATE | flags::TRANSIENT | flags::SYNTHETIC;
     class.add_field(access, ID_FIELD, b"J")?;
+    class.add_field(access, SEEN_FIELD, b"J")?;
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! What `java.lang.Thread` and `java.lang.VirtualThread` need: a field for the runtime's state, and hooks
+//! What `java.lang.Thread` and `java.lang.VirtualThread` need: fields for the runtime's state, and hooks
 //! where a thread starts, ends, and is seen to have ended.
 //!
-//! The field is injected when the class is loaded, before the VM is initialized, and again at every
+//! The fields are injected when the class is loaded, before the VM is initialized, and again at every
 //! retransformation; the calls are added by a retransformation when the runtime is there.
 
 use unsnarl_classfile::edit::{ClassEditor, CodeEditor, EditError, MethodId, PoolEditor};
@@ -12,14 +12,17 @@ use crate::hooks::{self, Hook};
 use crate::method::is_return;
 use crate::probe::{EXTRA_STACK, Probe};
 
-/// The class that gets the field.
+/// The class that gets the fields.
 pub const THREAD: &[u8] = b"java/lang/Thread";
 /// The class of virtual threads, where there is one.
 pub const VIRTUAL_THREAD: &[u8] = b"java/lang/VirtualThread";
-/// The name of the field. It is private, so that serialization does not see it.
+/// The names of the fields: the runtime's state, and the part of it that is asked for at every access. They are private,
+/// so that serialization does not see them.
 pub const STATE_FIELD: &[u8] = b"unsnarlState";
+/// See [`STATE_FIELD`].
+pub const TOKEN_FIELD: &[u8] = b"unsnarlToken";
 
-/// `java.lang.Thread` with the field for the runtime's state and nothing else.
+/// `java.lang.Thread` with the fields for the runtime's state and nothing else.
 ///
 /// # Errors
 /// When the bytes are not a class file, or the class has no room.
@@ -29,7 +32,7 @@ pub fn inject(file: &[u8]) -> Result<Vec<u8>, RewriteError> {
     Ok(class.write()?)
 }
 
-/// `java.lang.Thread` with the field and the hooks, or `java.lang.VirtualThread` with the hooks.
+/// `java.lang.Thread` with the fields and the hooks, or `java.lang.VirtualThread` with the hooks.
 ///
 /// # Errors
 /// When the bytes are not a class file, or the class has no room.
@@ -68,6 +71,7 @@ pub(crate) fn is_hooked(class: &[u8], name: &[u8]) -> bool {
 fn add_state(class: &mut ClassEditor<'_>) -> Result<(), EditError> {
     let access = flags::PRIVATE | flags::TRANSIENT | flags::SYNTHETIC;
     class.add_field(access, STATE_FIELD, b"Ljava/lang/UnsnarlThread;")?;
+    class.add_field(access, TOKEN_FIELD, b"J")?;
     Ok(())
 }
 

@@ -55,9 +55,11 @@ public final class UnsnarlHooks {
     static final int OWNED = 64;
 
     private static final String STATE_FIELD = "unsnarlState";
+    private static final String TOKEN_FIELD = "unsnarlToken";
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
-    /** Where the field that the agent injected into Thread lies. */
+    /** Where the fields that the agent injected into Thread lie. */
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
+    static final long TOKEN = UNSAFE.objectFieldOffset(Thread.class, TOKEN_FIELD);
 
     static final boolean FILTERS = UnsnarlNative.filters();
     /** Whether classes of the JDK are watched, and so are called by others of it that are not. */
@@ -86,7 +88,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldRead(Object object, int site) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 access(thread, FIELD_READ, object, site, 1);
@@ -97,7 +99,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldReads(Object object, int site, int count) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 access(thread, FIELD_READ, object, site, count);
@@ -108,7 +110,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldWrite(Object object, int site) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 access(thread, FIELD_WRITE, object, site, 1);
@@ -119,7 +121,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void fieldWrites(Object object, int site, int count) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 access(thread, FIELD_WRITE, object, site, count);
@@ -130,7 +132,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void numberedReadBegins(Object object, int site) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.READ)) {
                 readBegins(thread, object, site);
@@ -164,7 +166,7 @@ public final class UnsnarlHooks {
     @Hidden
     @ForceInline
     public static void numberedWrite(Object object, int site) {
-        if (object != null && !UnsnarlSites.isSkipped(site)) {
+        if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
             if (!isRedundant(thread, object, site, UnsnarlThread.WRITE)) {
                 write(thread, object, site);
@@ -233,6 +235,10 @@ public final class UnsnarlHooks {
             long id = UNSAFE.getLong(copy, offset);
             if (id != 0 && id == UNSAFE.getLong(original, offset)) {
                 UNSAFE.putLong(copy, offset, 0);
+                long seen = UnsnarlSites.seen(copy.getClass());
+                if (seen != 0) {
+                    UNSAFE.putLong(copy, seen, 0);
+                }
             }
         }
     }
@@ -417,7 +423,12 @@ public final class UnsnarlHooks {
 
     @Hidden
     private static boolean isInjected(Field field) {
-        return field.isSynthetic() && (field.getName().equals(UnsnarlOffsets.ID_FIELD) || field.getName().equals(STATE_FIELD));
+        if (!field.isSynthetic()) {
+            return false;
+        }
+        String name = field.getName();
+        return name.equals(UnsnarlOffsets.ID_FIELD) || name.equals(UnsnarlOffsets.SEEN_FIELD)
+                || name.equals(STATE_FIELD) || name.equals(TOKEN_FIELD);
     }
 
     @Hidden
@@ -447,6 +458,20 @@ public final class UnsnarlHooks {
         return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
     }
 
+    /** Whether the object itself tells that its fields were accessed by the thread in this epoch. */
+    @ForceInline
+    @Hidden
+    private static boolean isSeen(Object object, int site, int kind) {
+        long cell = UnsnarlSites.cell(site);
+        long place = UnsnarlSites.seen(cell);
+        if ((cell & UnsnarlSites.GROUPED) == 0 || place == 0) {
+            return false;
+        }
+        long token = UNSAFE.getLong(Thread.currentThread(), TOKEN);
+        long bits = kind * UnsnarlSites.bits(cell);
+        return UnsnarlThread.covers(UNSAFE.getLong(object, place), token, UnsnarlSites.group(cell), bits);
+    }
+
     /** Whether an access to a field need not be recorded, as far as can be seen fast. */
     @ForceInline
     @Hidden
@@ -464,7 +489,11 @@ public final class UnsnarlHooks {
     @ForceInline
     @Hidden
     private static boolean isRedundant(UnsnarlThread thread, int site) {
-        return FILTERS && (owns(thread, UnsnarlSites.cell(site)) || thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ));
+        long cell = UnsnarlSites.cell(site);
+        if ((cell & UnsnarlSites.CONSTANT) != 0) {
+            return thread.knowsConstant(site);
+        }
+        return FILTERS && (owns(thread, cell) || thread.has(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ));
     }
 
     /** Whether a thread is the only one that has accessed the static fields of a class. */
@@ -498,7 +527,9 @@ public final class UnsnarlHooks {
         if (owner == (int) thread.id) {
             return;
         }
-        if (FILTERS && owner != UnsnarlOwners.NOBODY) {
+        if ((cell & UnsnarlSites.CONSTANT) != 0) {
+            thread.setConstant(site);
+        } else if (FILTERS && owner != UnsnarlOwners.NOBODY) {
             thread.set(Long.MIN_VALUE | site, 0, 0, UnsnarlThread.READ);
         }
         if (followsInitialization(thread)) {
@@ -547,7 +578,11 @@ public final class UnsnarlHooks {
                 return;
             }
             // A read behind a write is redundant as well.
-            thread.setFields(id, group, (asked | UnsnarlThread.READ) * bits);
+            bits *= asked | UnsnarlThread.READ;
+            long place = UnsnarlSites.seen(cell);
+            if (place == 0 || !thread.marks(object, place, group, bits)) {
+                thread.setFields(id, group, bits);
+            }
         }
         int each = count == 1 ? site : site + 1;
         int end = each + count;
@@ -686,6 +721,7 @@ public final class UnsnarlHooks {
 
     @Hidden
     static void tellClass(UnsnarlThread thread, long id, Object object) {
+        thread.tells(id);
         pair(thread, OBJECT, 0, id, entry(thread, object.getClass()).id);
     }
 }

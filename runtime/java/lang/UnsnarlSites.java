@@ -9,8 +9,8 @@ import jdk.internal.vm.annotation.Hidden;
  * for constant, so a place that is known never changes.
  *
  * <p>A cell is 0 as long as nothing is known. From the top it has the offset of the id in the objects (16
- * bits, 0 if they keep none), the group of the fields (16), the bits of their reads in an entry of the
- * filter (24), and flags.
+ * bits, 0 if they keep none), the group of the fields (16), how many words behind the id the word of the filter lies (8, with
+ * a sign, 0 if none is used), the bits of reads of the fields in an entry of the filter (16), and flags.
  */
 final class UnsnarlSites {
     // As crates/agent/src/fields.rs has them.
@@ -24,8 +24,11 @@ final class UnsnarlSites {
     private static final long ONCE = 16;
     /** What is told of the place holds for this time only. */
     private static final long NOT_YET = 32;
+    /** The field is written by the initializer of its class alone: a thread that has read it once knows all of that. */
+    static final long CONSTANT = 64;
     private static final long RESOLVED = 1;
     private static final int BITS = 8;
+    private static final int SEEN = 24;
     private static final int GROUP = 32;
     private static final int OFFSET = 48;
 
@@ -74,7 +77,8 @@ final class UnsnarlSites {
             return 0;
         }
         if (object != null) {
-            cell |= offsetBelow(UnsnarlNative.declaringClass(count == 1 ? site : site + 1), object.getClass()) << OFFSET;
+            long offsets = offsetsBelow(UnsnarlNative.declaringClass(count == 1 ? site : site + 1), object.getClass());
+            cell |= offsets << OFFSET | offsets >>> Integer.SIZE << SEEN;
         }
         int number = site >>> PAGE_BITS;
         if (number < PAGES && (cell & NOT_YET) == 0) {
@@ -108,9 +112,9 @@ final class UnsnarlSites {
         return true;
     }
 
-    /** The offset that all instances of the named class have, which is {@code type} or one above it. */
+    /** The offsets that all instances of the named class have, which is {@code type} or one above it. */
     @Hidden
-    private static long offsetBelow(String name, Class<?> type) {
+    private static long offsetsBelow(String name, Class<?> type) {
         for (Class<?> each = type; each != null; each = each.getSuperclass()) {
             if (each.getName().equals(name)) {
                 return OFFSETS.get(each);
@@ -119,14 +123,32 @@ final class UnsnarlSites {
         return 0;
     }
 
+    /** Where instances of a class keep their ids. */
     @Hidden
     static long offset(Class<?> type) {
-        return OFFSETS.get(type);
+        return (int) (long) OFFSETS.get(type);
+    }
+
+    /** Where instances of a class that keep their ids have the word of the filter; 0 if none is used. */
+    @Hidden
+    static long seen(Class<?> type) {
+        long offsets = OFFSETS.get(type);
+        return seen((int) offsets, (byte) (offsets >>> Integer.SIZE));
     }
 
     @Hidden
     static long offset(long cell) {
         return cell >>> OFFSET;
+    }
+
+    @Hidden
+    static long seen(long cell) {
+        return seen(offset(cell), (byte) (cell >>> SEEN));
+    }
+
+    @Hidden
+    private static long seen(long id, byte behind) {
+        return behind == 0 ? 0 : id + behind * Long.BYTES;
     }
 
     @Hidden
@@ -136,6 +158,6 @@ final class UnsnarlSites {
 
     @Hidden
     static long bits(long cell) {
-        return cell >>> BITS & 0xFFFFFF;
+        return cell >>> BITS & 0xFFFF;
     }
 }

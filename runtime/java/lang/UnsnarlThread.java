@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
@@ -10,9 +11,12 @@ import jdk.internal.vm.annotation.Hidden;
  *
  * <p>The filter knows which variables the thread has accessed since its last release: its <em>epoch</em>.
  * A read after a read or write of the same epoch, and a write after a write, are redundant for
- * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch). The seed of the design keeps
- * this in a word of the object; a table of the thread's own makes readers of shared objects not write to
- * them, is right for clones, and holds for arrays too. What is pushed out of it is recorded once more.
+ * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch).
+ *
+ * <p>An object has a word for that, which belongs to the thread that came first and seldom changes hands: it is the
+ * fastest to ask. For other threads, for the other groups of fields of an object, for arrays and for static fields a table of
+ * the thread's own has the rest, so that readers of shared objects do not write to them. What is pushed out of the table, or
+ * out of a word that changes hands, is recorded once more.
  */
 final class UnsnarlThread {
     static final int READ = 1;
@@ -21,7 +25,10 @@ final class UnsnarlThread {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final int SMALLEST_CHUNK = 512;
     private static final int LARGEST_CHUNK = 64 * 1024;
-    private static final int TOLD = 64;
+    private static final int TOLD = 256;
+    private static final int FEWEST_CONSTANTS = 64;
+    private static final int MOST_CONSTANTS = 4096;
+    private static final int[] NO_CONSTANTS = new int[1];
     private static final int CACHE = 256;
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
@@ -40,6 +47,14 @@ final class UnsnarlThread {
     private static final int FIELDS_ID = 22;
     static final int FIELDS_GROUP = 16;
     private static final long[] NO_FIELDS = new long[1];
+    /** In the word of an object the slot of a thread and its epoch are above the group: together they are its token. */
+    private static final int SEEN_SLOT = 44;
+    private static final long SEEN_EPOCH = 1L << FIELDS_ID;
+    /** So few that no word looks like an id. Threads that get none, and those before their first access, have the token 0. */
+    private static final long SLOTS = UnsnarlIdentity.MARK >>> SEEN_SLOT;
+    private static final AtomicLong NEXT_SLOT = new AtomicLong(1);
+    /** Of how many accesses to objects whose words belong to others one takes the word over. */
+    private static final int SELDOM = 16;
     /** How far the groups of an object lie apart in the table, beside the distance of objects. */
     private static final int GROUPS_APART = 8 * 1021;
     private static final boolean STACKS = UnsnarlNative.stacks();
@@ -72,6 +87,9 @@ final class UnsnarlThread {
     int caller;
     /** The places from which the thread has reported, a bit each. */
     private long[] visited = NO_SITES;
+    /** The places where the thread has read constants; one may give way to another. */
+    private int[] constants = NO_CONSTANTS;
+    private int constantsPushedOut = 1;
     /** How many classes had been initialized when the thread last looked. */
     int initializations;
     private boolean off;
@@ -83,6 +101,7 @@ final class UnsnarlThread {
     private long fieldsEpoch = 1L << FIELDS_EPOCH;
     private long fieldsMask;
     private int fieldsPushedOut = 1;
+    private int foreign;
 
     /** Of all else, pairs of a key and the epoch with bits of accesses. */
     private long[] filter = NO_FILTER;
@@ -179,6 +198,25 @@ final class UnsnarlThread {
         return tells;
     }
 
+    /** Whether the thread has read a constant at a place. */
+    @ForceInline
+    @Hidden
+    boolean knowsConstant(int site) {
+        int[] constants = this.constants;
+        return constants[site & constants.length - 1] == site;
+    }
+
+    @Hidden
+    void setConstant(int site) {
+        if (constantsPushedOut > constants.length / 4 && constants.length < MOST_CONSTANTS) {
+            constants = new int[Math.max(FEWEST_CONSTANTS, 4 * constants.length)];
+            constantsPushedOut = 0;
+        }
+        int place = site & constants.length - 1;
+        constantsPushedOut += constants[place] == 0 ? 0 : 1;
+        constants[place] = site;
+    }
+
     /** Ends an event: its first word, which is not zero, makes it visible to readers. */
     @Hidden
     void finish(long place, int bytes, int kind, int site) {
@@ -230,6 +268,51 @@ final class UnsnarlThread {
             clear(fields);
             fieldsEpoch = 1L << FIELDS_EPOCH;
         }
+        long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
+        if (token != 0) {
+            long next = token + SEEN_EPOCH;
+            UNSAFE.putLong(thread, UnsnarlHooks.TOKEN, next >>> SEEN_SLOT == token >>> SEEN_SLOT ? next : newToken());
+        }
+    }
+
+    /** A token that no thread has had; 0 if there is none left. */
+    @Hidden
+    private static long newToken() {
+        // Once it is past the end it stays there for a long time.
+        long slot = NEXT_SLOT.get() < SLOTS ? NEXT_SLOT.getAndIncrement() : SLOTS;
+        return slot < SLOTS ? slot << SEEN_SLOT : 0;
+    }
+
+    /** Whether the word of an object, or of the table, says that all of {@code bits} were set for a group of fields. */
+    @ForceInline
+    @Hidden
+    static boolean covers(long word, long owner, int group, long bits) {
+        long missing = word ^ (owner | (long) group << FIELDS_GROUP | bits);
+        return (missing & (-1L << FIELDS_GROUP | bits)) == 0;
+    }
+
+    /** Sets bits of fields in the word of an object, unless it is another thread's or about another group of fields. */
+    @Hidden
+    boolean marks(Object object, long place, int group, long bits) {
+        long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
+        if (token == 0) {
+            token = newToken();
+            if (token == 0) {
+                return false;
+            }
+            UNSAFE.putLong(thread, UnsnarlHooks.TOKEN, token);
+        }
+        long known = UNSAFE.getLong(object, place);
+        long key = token | (long) group << FIELDS_GROUP;
+        if (known >>> FIELDS_GROUP == key >>> FIELDS_GROUP) {
+            key = known;
+        } else if (known >>> FIELDS_ID == token >>> FIELDS_ID) {
+            return false;
+        } else if (known != 0 && known >>> SEEN_SLOT != token >>> SEEN_SLOT && ++foreign % SELDOM != 0) {
+            return false;
+        }
+        UNSAFE.putLong(object, place, key | bits);
+        return true;
     }
 
     /** Nothing of java.util is called here: its classes may have probes. */
@@ -248,9 +331,7 @@ final class UnsnarlThread {
     @ForceInline
     @Hidden
     boolean hasFields(long id, int group, long bits) {
-        long expected = fieldsEpoch | id << FIELDS_ID | (long) group << FIELDS_GROUP | bits;
-        long missing = UNSAFE.getLong(fields, fieldsPlace(id, group)) ^ expected;
-        return (missing & (-1L << FIELDS_GROUP | bits)) == 0;
+        return covers(UNSAFE.getLong(fields, fieldsPlace(id, group)), fieldsEpoch | id << FIELDS_ID, group, bits);
     }
 
     /** Sets bits of fields of an object. */

@@ -152,7 +152,7 @@ public class Mirror {
         print(type.getDeclaredMethods());
         print(type.getDeclaredConstructors());
         print(type.getDeclaredClasses());
-        for (String name : new String[] {"unsnarlId", "unsnarlState"}) {
+        for (String name : new String[] {"unsnarlId", "unsnarlSeen", "unsnarlState", "unsnarlToken"}) {
             try {
                 System.out.println(type.getDeclaredField(name));
             } catch (NoSuchFieldException e) {
