@@ -288,11 +288,30 @@ unsafe fn start_runtime(
         if let Some(Ok(definer)) = watch.definer().map(CString::new) {
             classes.push(find_class(jni, &definer)?);
         }
-        classes.extend(loaded(jvmti, &watch.early())?);
+        let (of_the_jdk, analysed) = watch.early();
+        classes.extend(loaded(jvmti, &analysed)?);
+        // All at once: each time compilations that are under way are thrown away.
+        retransform(jvmti, &classes)?;
+        // If what the user has named beyond that fails, all else goes on.
+        if let Err(error) = retransform(jvmti, &loaded(jvmti, &of_the_jdk)?) {
+            let count = of_the_jdk.len();
+            watch.session.log(&format!("{count} classes of the JDK stay as they are: {error}"));
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// `jvmti` belongs to the calling thread, and the classes are alive.
+unsafe fn retransform(jvmti: *mut jvmtiEnv, classes: &[jclass]) -> Result<(), JvmError> {
+    if classes.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: as this function asks for.
+    unsafe {
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
-        // All at once: each time compilations that are under way are thrown away.
         check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
     }
 }

@@ -287,10 +287,11 @@ impl Watch {
         self.definer.get().map(Vec::as_slice)
     }
 
-    /// The internal names of the JDK's classes that were loaded before the runtime was there, and that are watched or whose
-    /// monitors are to be recorded.
-    pub(crate) fn early(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut lock(&self.early))
+    /// The internal names of the JDK's classes that were loaded before the runtime was there: those that are watched, and
+    /// those whose monitors are to be recorded.
+    pub(crate) fn early(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let early = std::mem::take(&mut *lock(&self.early));
+        early.into_iter().partition(|name| self.is_named_of_the_jdk(name))
     }
 
     /// Whether monitors that are entered are recorded.
