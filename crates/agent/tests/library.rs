@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -103,6 +103,26 @@ fn races_inside_of_lists_and_maps_have_their_frames() {
             }
         }
         assert_eq!(found(&locked), [], "{}", jdk.name());
+    }
+}
+
+/// What models order stays ordered when the code behind them is watched, and nothing in there races.
+#[test]
+fn what_is_ordered_stays_ordered() {
+    for jdk in unsnarl_testing::jdks() {
+        for name in ["Containers", "Synchronizers", "Tasks", "Variables"] {
+            let program = Program::compile(&jdk, name);
+            unsnarl_testing::run(&mut program.watched_with(&jdk, JAVA_UTIL, &[]));
+            let recording = Recording::read(&program.session());
+            let names = recording.tables().fields.values();
+            let names = names.map(|field| recording.tables().text(field.name).into_owned());
+            let racy = names.filter(|name| name.ends_with("Racy")).collect();
+            let racing = recording.racing();
+            // Some race on elements of an array as well.
+            let is_field = |name: &String| !name.starts_with("int[");
+            let racing: BTreeSet<String> = racing.into_iter().filter(is_field).collect();
+            assert_eq!(racing, racy, "{name} on {}", jdk.name());
+        }
     }
 }
 
