@@ -116,7 +116,9 @@ fn what_is_ordered_stays_ordered() {
             let recording = Recording::read(&program.session());
             let names = recording.tables().fields.values();
             let names = names.map(|field| recording.tables().text(field.name).into_owned());
-            let racy = names.filter(|name| name.ends_with("Racy")).collect();
+            // The threads pass a system property to each other, which orders them: `Properties` is watched.
+            let is_racy = |name: &String| name.ends_with("Racy") && name != "failedRacy";
+            let racy = names.filter(is_racy).collect();
             let racing = recording.racing();
             // Some race on elements of an array as well.
             let is_field = |name: &String| !name.starts_with("int[");
