@@ -146,26 +146,26 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files
 }
 
-/// Compiles the sources with javac as a program, and returns what it printed and what it has made.
-fn compile(
-    jdk: &Jdk,
-    options: &[String],
-    sources: &[PathBuf],
-) -> ((Option<i32>, String, String), BTreeMap<PathBuf, Vec<u8>>) {
+/// What javac printed and what it has made.
+struct Compiled {
+    printed: (Option<i32>, String, String),
+    files: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+/// Compiles the sources with javac as a program.
+fn compile(jdk: &Jdk, options: &[String], sources: &[PathBuf]) -> Compiled {
     let folder = tempfile::tempdir().unwrap();
     let mut java = jdk.command("java");
     java.args(options).args(["-m", "jdk.compiler/com.sun.tools.javac.Main"]);
     java.args(["-Xlint:all", "-g", "-d", "."]).args(sources).current_dir(folder.path());
     let printed = printed(&java.output().unwrap());
-    (printed, files(folder.path()))
+    Compiled { printed, files: files(folder.path()) }
 }
 
 #[test]
 fn javac_compiles_the_same_with_probes_in_it_and_in_java_util() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/programs");
-    let in_folder =
-        |name| files(&folder.join(name)).into_keys().map(move |it| folder.join(name).join(it));
-    let mut sources: Vec<PathBuf> = in_folder("webserver").collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/programs/webserver");
+    let mut sources: Vec<_> = files(&folder).into_keys().map(|name| folder.join(name)).collect();
     // Of which javac says that it is deprecated, with a warning.
     let warned = tempfile::tempdir().unwrap();
     sources.push(warned.path().join("Warned.java"));
@@ -173,8 +173,8 @@ fn javac_compiles_the_same_with_probes_in_it_and_in_java_util() {
         .unwrap();
     for jdk in unsnarl_testing::jdks() {
         let plain = compile(&jdk, &[], &sources);
-        assert_eq!(plain.0.0, Some(0), "{}", plain.0.2);
-        assert!(plain.0.2.contains("warning") && plain.1.len() > 15, "{:?}", plain.0);
+        assert_eq!(plain.printed.0, Some(0), "{:?}", plain.printed);
+        assert!(plain.printed.2.contains("warning") && plain.files.len() > 15);
         let place = tempfile::tempdir().unwrap();
         let session = place.path().join("session");
         let (library, place) = (agent(), session.display());
@@ -187,10 +187,11 @@ fn javac_compiles_the_same_with_probes_in_it_and_in_java_util() {
             "-XX:+BytecodeVerificationLocal".to_owned(),
         ];
         let watched = compile(&jdk, &options, &sources);
-        assert_eq!(watched.0, plain.0, "{}", jdk.name());
-        let differs = watched.1.iter().find(|(name, bytes)| plain.1.get(*name) != Some(bytes));
+        assert_eq!(watched.printed, plain.printed, "{}", jdk.name());
+        let is_same = |(name, bytes): &(&PathBuf, &Vec<u8>)| plain.files.get(*name) == Some(bytes);
+        let differs = watched.files.iter().find(|file| !is_same(file));
         assert_eq!(differs.map(|it| it.0), None, "{}", jdk.name());
-        assert_eq!(watched.1.len(), plain.1.len());
+        assert_eq!(watched.files.len(), plain.files.len());
 
         let recording = Recording::read(&session);
         assert!(accesses(&recording, "java.util.HashMap") > 1000, "{}", jdk.name());
