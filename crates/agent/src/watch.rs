@@ -10,8 +10,8 @@ use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, MonitorsOnly, Operation, Plan,
-    RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Volatility, hidden,
-    identity, is_of_the_jdk, process, reflection, rewrite, thread,
+    RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task, Volatility,
+    hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
 };
 use unsnarl_launch::Agent;
 use unsnarl_trace::session::{
@@ -259,7 +259,7 @@ impl Watch {
             // What is called in a class of the JDK is known by its model, what is started by its own code.
             method.access & flags::ABSTRACT == 0
                 && (is_of_program && self.calls.knows(name, descriptor)
-                    || is_watched && self.calls.is_task(name, descriptor))
+                    || is_watched && self.calls.task(name, descriptor).is_some())
         });
         let methods = methods
             .map(|it| (class.member_name(it).to_vec(), class.member_descriptor(it).to_vec()))
@@ -420,13 +420,11 @@ impl Surroundings for Watch {
     }
 
     /// What has nothing above it but `Object` cannot be handed over as a task.
-    fn is_task(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        if !self.calls.is_task(name, descriptor) {
-            return false;
-        }
+    fn task(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Task> {
+        let task = self.calls.task(name, descriptor)?;
         let classes = self.classes();
         let (above, all_known) = classes.ancestors(class);
-        above.len() > 2 || !all_known
+        (above.len() > 2 || !all_known).then_some(task)
     }
 }
 

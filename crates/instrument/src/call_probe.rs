@@ -26,7 +26,7 @@ pub(crate) struct CallProbe<'p> {
     /// The receiver, and the arguments with their types.
     receiver: Option<u16>,
     arguments: Vec<(FieldType<'p>, u16)>,
-    /// Whether the call is recorded, and its number.
+    /// Whether the call is recorded (twice that if it may make others run what it is about), and its number.
     considered: u16,
     number: u16,
     result: Option<FieldType<'p>>,
@@ -143,6 +143,9 @@ impl<'p> CallProbe<'p> {
             _ => {
                 code.int(1)?;
             }
+        }
+        if self.call.runs {
+            code.int(1)?.plain(IShl);
         }
         code.local(IStore, self.considered);
         for operand in &self.call.operands {

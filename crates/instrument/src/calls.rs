@@ -13,9 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
     CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
+    StartKind,
 };
 
-use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall};
+use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
 use crate::thread::is_hooked;
 
 /// What the models have to say about calls.
@@ -32,8 +33,8 @@ pub struct Calls {
     giving: FxHashSet<Box<str>>,
     /// The classes with a model that is recorded, by the name of the method.
     classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
-    /// The methods that are started, with the number of their arguments.
-    tasks: FxHashSet<(Box<[u8]>, usize)>,
+    /// The methods that are started or called by what is, with the number of their arguments.
+    tasks: FxHashMap<(Box<[u8]>, usize), Task>,
     methods: Mutex<Methods>,
 }
 
@@ -93,16 +94,18 @@ impl Calls {
     /// Whether a method of this name may be modelled, or may be started as a task.
     #[must_use]
     pub fn knows(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        self.classes.contains_key(name) || self.is_task(name, descriptor)
+        self.classes.contains_key(name) || self.task(name, descriptor).is_some()
     }
 
-    /// Whether some model starts methods of this name and with so many arguments.
+    /// Whether some model makes methods of this name and with so many arguments run.
     #[must_use]
-    pub fn is_task(&self, name: &[u8], descriptor: &[u8]) -> bool {
-        let arguments = || MethodDescriptor::parse(descriptor).map(|it| it.parameters().count());
+    pub fn task(&self, name: &[u8], descriptor: &[u8]) -> Option<Task> {
         // Most names are in no model.
-        self.tasks.iter().any(|(task, _)| **task == *name)
-            && arguments().is_some_and(|count| self.tasks.contains(&(name.into(), count)))
+        if !self.tasks.keys().any(|(task, _)| **task == *name) {
+            return None;
+        }
+        let arguments = MethodDescriptor::parse(descriptor)?.parameters().count();
+        self.tasks.get(&(name.into(), arguments)).copied()
     }
 
     /// Whether calls that this model speaks for are recorded.
@@ -227,7 +230,7 @@ impl Calls {
                     deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
                 }
                 if let Effect::Call(call) = effect
-                    && self.tasks.iter().any(|(task, _)| **task == *name)
+                    && self.tasks.keys().any(|(task, _)| **task == *name)
                 {
                     add_slots(&call.receiver, &mut slots);
                 }
@@ -264,6 +267,7 @@ impl Calls {
         let mut thread = false;
         let mut failure = false;
         let mut releases = false;
+        let mut runs = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -280,6 +284,11 @@ impl Calls {
         for effect in models.into_iter().flat_map(|model| &model.effects) {
             failure |= happens_on_failure(effect);
             releases |= self.may_release(effect);
+            runs |= match effect {
+                Effect::Start { .. } | Effect::Call(_) => true,
+                Effect::Flow { .. } => self.matters(effect),
+                _ => false,
+            };
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -325,7 +334,7 @@ impl Calls {
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         // To copy a collection may be recorded, so that comes before what is recorded of this call.
         operands.sort_by_key(|it| (it.what != OperandKind::Elements, it.position));
-        Some(RecordedCall { method, operands, thread, failure, releases })
+        Some(RecordedCall { method, operands, thread, failure, releases, runs })
     }
 }
 
@@ -340,8 +349,8 @@ impl Methods {
 }
 
 /// The methods that sentences start, and what the models of those call in turn.
-fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
-    let mut tasks: FxHashSet<(Box<[u8]>, usize)> = FxHashSet::default();
+fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
+    let mut tasks: FxHashMap<(Box<[u8]>, usize), Task> = FxHashMap::default();
     let all = || models.classes().flat_map(|(_, class)| class.methods());
     for (_, parameters, method) in all() {
         // What the functions do that an ordering method calls is a part of it.
@@ -352,14 +361,21 @@ fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
             .collect();
         let is_ordering = method.effects.iter().any(orders);
         for effect in &method.effects {
-            let call = match effect {
-                Effect::Start { call, .. } if orders(effect) => call,
+            let (call, task) = match effect {
+                Effect::Start { call, kind, .. } if orders(effect) => (
+                    call,
+                    if *kind == StartKind::ParallelStream { Task::Called } else { Task::Started },
+                ),
                 Effect::Call(call) if is_ordering && is_function(&call.receiver, &parameters) => {
-                    call
+                    (call, Task::Called)
                 }
                 _ => continue,
             };
-            tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
+            let name = (call.method.as_bytes().into(), call.arguments.len());
+            let known = tasks.entry(name).or_insert(task);
+            if task == Task::Started {
+                *known = task;
+            }
         }
     }
     loop {
@@ -367,10 +383,11 @@ fn started(models: &Models) -> FxHashSet<(Box<[u8]>, usize)> {
         for (name, _, method) in all() {
             for effect in &method.effects {
                 if let Effect::Call(call) = effect
-                    && tasks.iter().any(|(task, _)| **task == *name)
+                    && tasks.keys().any(|(task, _)| **task == *name)
                     && call.receiver.root() == &Place::This
                 {
-                    tasks.insert((call.method.as_bytes().into(), call.arguments.len()));
+                    let method = (call.method.as_bytes().into(), call.arguments.len());
+                    tasks.entry(method).or_insert(Task::Called);
                 }
             }
         }

@@ -187,9 +187,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             let descriptor = self.class.member_descriptor(self.member);
             if self.member.access & flags::STATIC == 0
-                && self.surroundings.is_task(self.class.name(), name, descriptor)
+                && let Some(task) = self.surroundings.task(self.class.name(), name, descriptor)
             {
-                self.task(&instructions, pool)?;
+                self.task(task, &instructions, pool)?;
             }
         }
         if has_methods {

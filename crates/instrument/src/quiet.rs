@@ -166,7 +166,7 @@ fn is_candidate(
         && class.access & flags::INTERFACE == 0
         && method.access & (flags::SYNCHRONIZED | flags::NATIVE | flags::ABSTRACT) == 0
         && !name.starts_with(b"<")
-        && !surroundings.is_task(class.name(), name, descriptor)
+        && surroundings.task(class.name(), name, descriptor).is_none()
 }
 
 /// Functions on numbers, and what strings consist of. They call nothing of the program.

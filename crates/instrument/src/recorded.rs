@@ -39,6 +39,19 @@ pub struct RecordedCall {
     pub failure: bool,
     /// Whether it may let other threads see what the caller has done.
     pub releases: bool,
+    /// Whether methods of what it is about may be run because of it, by whomever.
+    pub runs: bool,
+}
+
+/// A method that may be run because of a recorded call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// A call starts it.
+    Started,
+    /// A call runs it as a function, in a stream or while it orders something, or what is started calls it in turn, as a queue
+    /// does with a comparator. Nobody waits for the end of one run alone, so that what the thread does behind it need not
+    /// be told again: programs call such methods all the time.
+    Called,
 }
 
 /// An argument that is recorded.

@@ -9,7 +9,7 @@ use crate::identity;
 use crate::method::{MethodRewriter, Shared};
 use crate::plan::Events;
 use crate::quiet::QuietMethods;
-use crate::recorded::{Dispatch, MethodName, RecordedCall};
+use crate::recorded::{Dispatch, MethodName, RecordedCall, Task};
 use crate::{Conditional, FieldName, Plan, Site, SiteNumbers, Volatility};
 
 /// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.
@@ -73,8 +73,8 @@ pub trait Surroundings {
     }
 
     /// Whether a method of the class, which is not static, may be run by another thread as a task.
-    fn is_task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> bool {
-        false
+    fn task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> Option<Task> {
+        None
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jimage_rs::JImage;
 use unsnarl_instrument::{
     Calls, Dispatch, Events, FieldName, Filters, MethodName, Operation, Plan, RecordedCall,
-    SiteNumbers, Surroundings, Volatility, rewrite, thread,
+    SiteNumbers, Surroundings, Task, Volatility, rewrite, thread,
 };
 use unsnarl_models::Models;
 use unsnarl_testing::{Jdk, report, run};
@@ -42,8 +42,8 @@ impl Surroundings for Everything {
         }
     }
 
-    fn is_task(&self, _class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        self.0.is_task(name, descriptor)
+    fn task(&self, _class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Task> {
+        self.0.task(name, descriptor)
     }
 }
 

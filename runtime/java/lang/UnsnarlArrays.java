@@ -35,7 +35,6 @@ public final class UnsnarlArrays {
     }
 
     @Hidden
-    @ForceInline
     public static void arrayRead(Object array, int index, int site) {
         if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = UnsnarlHooks.current();
@@ -47,7 +46,6 @@ public final class UnsnarlArrays {
     }
 
     @Hidden
-    @ForceInline
     public static void arrayWrite(Object array, int index, int site) {
         if (array != null && isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = UnsnarlHooks.current();

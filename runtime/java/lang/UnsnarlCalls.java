@@ -18,6 +18,8 @@ public final class UnsnarlCalls {
     private static final int ELEMENT = 0x100;
     private static final int THREAD = 0x200;
     private static final int RETURNED = 0x400;
+    /** What {@code considered} is for a call that is recorded and makes others run methods of what it is about. */
+    private static final int RUNS = 2;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
@@ -40,7 +42,7 @@ public final class UnsnarlCalls {
     @Hidden
     public static void reference(Object argument, int position, int considered) {
         if (considered != 0 && argument != null) {
-            operand(UnsnarlHooks.current(), argument, position);
+            operand(UnsnarlHooks.current(), argument, position, considered);
         }
     }
 
@@ -66,7 +68,7 @@ public final class UnsnarlCalls {
         if (considered != 0 && argument instanceof String text) {
             UnsnarlThread thread = UnsnarlHooks.current();
             UnsnarlNative.describe(UnsnarlNative.TEXT, UnsnarlHooks.identify(thread, text), text);
-            operand(thread, text, position);
+            operand(thread, text, position, considered);
         }
     }
 
@@ -84,11 +86,11 @@ public final class UnsnarlCalls {
             elements = collection.toArray();
         }
         UnsnarlThread thread = UnsnarlHooks.current();
-        operand(thread, argument, position);
+        operand(thread, argument, position, considered);
         if (elements != null) {
             for (Object element : elements) {
                 if (element != null) {
-                    operand(thread, element, position | ELEMENT);
+                    operand(thread, element, position | ELEMENT, considered);
                 }
             }
         }
@@ -106,7 +108,7 @@ public final class UnsnarlCalls {
     @Hidden
     public static void thread(int considered) {
         if (considered != 0) {
-            operand(UnsnarlHooks.current(), Thread.currentThread(), THREAD);
+            operand(UnsnarlHooks.current(), Thread.currentThread(), THREAD, considered);
         }
     }
 
@@ -116,7 +118,7 @@ public final class UnsnarlCalls {
         if (considered == 0) {
             return 0;
         }
-        int call = begin(receiver, site);
+        int call = begin(receiver, site, considered);
         UnsnarlHooks.current().nextEpoch();
         return call;
     }
@@ -125,14 +127,14 @@ public final class UnsnarlCalls {
     @ForceInline
     @Hidden
     public static int beginsQuietly(Object receiver, int site, int considered) {
-        return considered == 0 ? 0 : -begin(receiver, site);
+        return considered == 0 ? 0 : -begin(receiver, site, considered);
     }
 
     @DontInline
     @Hidden
-    private static int begin(Object receiver, int site) {
+    private static int begin(Object receiver, int site, int considered) {
         UnsnarlThread thread = UnsnarlHooks.current();
-        long id = receiver == null ? 0 : identify(thread, receiver);
+        long id = receiver == null ? 0 : identify(thread, receiver, considered);
         UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
         thread.calls = Math.max(thread.calls + 1, 1);
         return thread.calls;
@@ -189,49 +191,56 @@ public final class UnsnarlCalls {
         }
     }
 
-    /** A method that may be a task begins. Nobody has started it who has not named its object. */
+    /** A method that may be a task begins. Nobody has started it who has not named its object in a call that runs. */
     @Hidden
     public static void taskBegins(Object task, int site) {
-        task(UnsnarlHooks.TASK_BEGINS, task, site);
+        long id = UnsnarlHooks.named(task);
+        if (id != 0) {
+            UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.TASK_BEGINS, site, id);
+        }
     }
 
     @Hidden
     public static void taskEnds(Object task, int site) {
-        task(UnsnarlHooks.TASK_ENDS, task, site);
+        long id = UnsnarlHooks.named(task);
+        if (id != 0) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, id);
+            UnsnarlHooks.publish(thread);
+        }
+    }
+
+    /** A method ends that is called in tasks, and by anybody: what its thread did before it need not be told again. */
+    @Hidden
+    public static void taskEndsQuietly(Object task, int site) {
+        long id = UnsnarlHooks.named(task);
+        if (id != 0) {
+            UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.TASK_ENDS, site, id);
+        }
     }
 
     /** A task ends with a result, which others may wait for. */
     @Hidden
     public static void taskReturns(Object result, Object task, int site) {
-        long id = UnsnarlHooks.known(task);
+        long id = UnsnarlHooks.named(task);
         if (id != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             if (result != null) {
-                operand(thread, result, RETURNED);
+                operand(thread, result, RETURNED, RUNS);
             }
             UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, id);
             UnsnarlHooks.publish(thread);
         }
     }
 
-    @Hidden
-    private static void task(int kind, Object task, int site) {
-        long id = UnsnarlHooks.known(task);
-        if (id != 0) {
-            UnsnarlThread thread = UnsnarlHooks.current();
-            UnsnarlHooks.numbered(thread, kind, site, id);
-            UnsnarlHooks.publish(thread);
-        }
-    }
-
     @DontInline
     @Hidden
-    private static void operand(UnsnarlThread thread, Object operand, int position) {
+    private static void operand(UnsnarlThread thread, Object operand, int position, int considered) {
         // What is copied from or to such an array is not recorded either.
         if (operand.getClass().isArray() && UnsnarlHooks.entry(thread, operand).internal) {
             return;
         }
-        operand(thread, position, identify(thread, operand));
+        operand(thread, position, identify(thread, operand, considered));
     }
 
     @Hidden
@@ -240,12 +249,15 @@ public final class UnsnarlCalls {
     }
 
     /**
-     * The id of an object. Its class, which decides what a call means, is told by this thread too: the one that
+     * The id of an object that a call is about. Its class, which decides what a call means, is told by this thread too: the one that
      * gave the id may not have come to it. Of a thread, the number that it has in its events is told as well.
      */
     @Hidden
-    private static long identify(UnsnarlThread thread, Object object) {
+    private static long identify(UnsnarlThread thread, Object object, int considered) {
         long id = UnsnarlHooks.identify(thread, object);
+        if (considered == RUNS) {
+            UnsnarlHooks.name(thread, object);
+        }
         if (thread.tells(id) && !(object instanceof Class)) {
             UnsnarlHooks.tellClass(thread, id, object);
         }

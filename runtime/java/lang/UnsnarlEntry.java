@@ -10,6 +10,8 @@ final class UnsnarlEntry extends WeakReference<Object> {
     /** Whether code of the JDK that is not watched had it first: what that does with it cannot be understood. */
     final boolean internal;
     UnsnarlEntry next;
+    /** Whether the object may be a task. */
+    boolean isNamed;
 
     @Hidden
     UnsnarlEntry(Object object, long id, int hash, boolean internal, UnsnarlEntry next) {

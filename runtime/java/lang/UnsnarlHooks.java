@@ -86,7 +86,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldRead(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -97,7 +96,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldReads(Object object, int site, int count) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -108,7 +106,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldWrite(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -119,7 +116,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void fieldWrites(Object object, int site, int count) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -130,7 +126,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedReadBegins(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.READ)) {
             UnsnarlThread thread = current();
@@ -151,7 +146,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedReadEnds(int site) {
         long cell = UnsnarlSites.cell(site);
         if (cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0) {
@@ -164,7 +158,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void numberedWrite(Object object, int site) {
         if (object != null && !UnsnarlSites.isSkipped(site) && !isSeen(object, site, UnsnarlThread.WRITE)) {
             UnsnarlThread thread = current();
@@ -186,7 +179,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void staticRead(int site) {
         UnsnarlThread thread = current();
         if (!isRedundant(thread, site)) {
@@ -195,7 +187,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void staticWrite(int site) {
         UnsnarlThread thread = current();
         if (!isRedundant(thread, site)) {
@@ -233,7 +224,7 @@ public final class UnsnarlHooks {
         long offset = UnsnarlSites.offset(copy.getClass());
         if (offset != 0) {
             long id = UNSAFE.getLong(copy, offset);
-            if (id != 0 && id == UNSAFE.getLong(original, offset)) {
+            if (id != 0 && ((id ^ UNSAFE.getLong(original, offset)) & UnsnarlIdentity.MASK) == 0) {
                 UNSAFE.putLong(copy, offset, 0);
                 long seen = UnsnarlSites.seen(copy.getClass());
                 if (seen != 0) {
@@ -312,7 +303,6 @@ public final class UnsnarlHooks {
     }
 
     @Hidden
-    @ForceInline
     public static void calls(int site) {
         current().caller = site;
     }
@@ -675,6 +665,31 @@ public final class UnsnarlHooks {
         }
         UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
         return entry == null ? 0 : entry.id;
+    }
+
+    /** Remembers that a call is about an object that lets others run its methods: now it may be a task. */
+    @Hidden
+    static void name(UnsnarlThread thread, Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset == 0) {
+            entry(thread, object).isNamed = true;
+            return;
+        }
+        long word = UNSAFE.getLong(object, offset);
+        if (word != 0 && (word & UnsnarlIdentity.NAMED) == 0) {
+            UNSAFE.putLong(object, offset, word | UnsnarlIdentity.NAMED);
+        }
+    }
+
+    /** The id of an object that may be a task; else 0. */
+    @Hidden
+    static long named(Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset != 0) {
+            return (UNSAFE.getLong(object, offset) & UnsnarlIdentity.NAMED) == 0 ? 0 : known(object);
+        }
+        UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
+        return entry == null || !entry.isNamed ? 0 : entry.id;
     }
 
     /** The id of an object that keeps it itself. */

@@ -5,14 +5,16 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Ids of objects: 48 bits, unique in a run, never an identity hash. Instances of watched classes keep
+ * Ids of objects: 46 bits, unique in a run, never an identity hash. Instances of watched classes keep
  * theirs, which are odd, in a field; all others have even ones, in a table of weak references in stripes
  * with a lock each. Entries of dead objects go when their stripe grows.
  */
 final class UnsnarlIdentity {
     /** In a field an id has a mark above it, so that it is known for one where all fields are looked at. */
     static final long MARK = 0x5EA1L << 48;
-    static final long MASK = (1L << 48) - 1;
+    static final long MASK = (1L << 46) - 1;
+    /** Besides the id: the object may be a task. */
+    static final long NAMED = 1L << 46;
     /** The filter has no room for greater ones. Objects keep none of them. */
     static final long LARGEST_FILTERED = (1L << 32) - 1;
 

@@ -12,9 +12,10 @@ use jvmti_bindings::sys::jvmti::{
 
 use super::{ENVIRONMENT, JvmError, check, functions, guarded};
 
-/// What stands above the 48 bits of an id in a field, as `UnsnarlIdentity` has it.
+/// What stands in the upper 16 bits above an id in a field, as `UnsnarlIdentity` has it; between the two are flags.
 const MARK: u64 = 0x5EA1;
-const ID_BITS: u32 = 48;
+const MARK_PLACE: u32 = 48;
+const ID_BITS: u32 = 46;
 
 /// The tag of classes whose instances may have ids.
 const HAS_INSTANCES: jlong = 1;
@@ -119,7 +120,7 @@ unsafe extern "system" fn field(
         // SAFETY: the type says which of the values it is, and `list` is what `ids_in_fields` passed.
         unsafe {
             let value = value.j.cast_unsigned();
-            if value >> ID_BITS == MARK {
+            if value >> MARK_PLACE == MARK {
                 (*list.cast::<Vec<u64>>()).push(value & ((1 << ID_BITS) - 1));
             }
         }

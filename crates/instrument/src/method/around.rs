@@ -6,6 +6,7 @@ use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, flags};
 use super::{MethodRewriter, is_return};
 use crate::hooks::{self, Hook};
 use crate::probe::Probe;
+use crate::recorded::Task;
 use crate::rewrite::can_load_classes;
 use crate::site::Operation;
 
@@ -33,10 +34,15 @@ impl MethodRewriter<'_, '_> {
     /// A task is reported when it begins and when it ends, also by an exception.
     pub(super) fn task(
         &mut self,
+        task: Task,
         instructions: &[(NodeId, Option<u16>)],
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
-        let hooks = (hooks::TASK_BEGINS, hooks::TASK_ENDS);
+        let ends = match task {
+            Task::Started => hooks::TASK_ENDS,
+            Task::Called => hooks::TASK_ENDS_QUIETLY,
+        };
+        let hooks = (hooks::TASK_BEGINS, ends);
         if let Err(error) = self.around(instructions, None, hooks, &Operation::Task, pool)? {
             self.remarks.push(format!("that it runs as a task is not reported: {error}"));
         }

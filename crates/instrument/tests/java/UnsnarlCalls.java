@@ -24,6 +24,7 @@ public class UnsnarlCalls {
     public static void fails(Throwable failure, int call) {}
     public static void taskBegins(Object task, int site) {}
     public static void taskEnds(Object task, int site) {}
+    public static void taskEndsQuietly(Object task, int site) {}
     public static void taskReturns(Object result, Object task, int site) {}
     public static byte[] hidden(byte[] bytes) {
         return bytes;
