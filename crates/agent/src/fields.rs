@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{Conditional, FieldName, Plan, SiteNumber, Volatility};
+use unsnarl_instrument::{Conditional, FieldName, Plan, SiteNumber, Volatility, is_of_the_jdk};
 
 use crate::ahead::Ahead;
 
@@ -282,6 +282,9 @@ impl Fields {
         if !is_watched || field.volatility == Volatility::Final && plan.filters.escape {
             return RESOLVED | SKIPPED;
         }
+        if is_of_the_jdk(class) && self.is_fork_join_task(class) {
+            return RESOLVED | SKIPPED;
+        }
         let (group, place) = match field.group {
             _ if !plan.filters.take_together() => return RESOLVED,
             Some(Group::OfStatics(number)) if field.is_constant && plan.filters.escape => {
@@ -295,6 +298,13 @@ impl Fields {
             None => return RESOLVED,
         };
         RESOLVED | GROUPED | 1 << (BITS + u32::from(place)) | (group as u64) << GROUP
+    }
+
+    /// Whether a class is one of tasks whose accesses are ordered inside of `java.util.concurrent`, where it is not seen.
+    fn is_fork_join_task(&self, class: &[u8]) -> bool {
+        let above = |class: &&[u8]| self.classes.get(*class)?.superclass.as_deref();
+        let mut superclasses = std::iter::successors(Some(class), above).take(MOST_SUPERCLASSES);
+        superclasses.any(|class| class == b"java/util/concurrent/ForkJoinTask")
     }
 
     /// How many groups an object has of the classes above one; nothing if that cannot be known.

@@ -1,10 +1,12 @@
 //! The one module that speaks JVMTI and JNI.
 
 mod contention;
+mod internal;
 mod places;
 mod stacks;
 mod sweep;
 
+use std::collections::HashSet;
 use std::ffi::{CStr, CString, OsStr, c_char, c_uchar, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
@@ -283,16 +285,63 @@ unsafe fn start_runtime(
         if watch.definer().is_none() {
             watch.session.log("lambda expressions are not recorded: nobody defines them");
         }
-        for name in watch.definer().map(<[u8]>::to_vec).into_iter().chain(watch.early()) {
-            if let Ok(name) = CString::new(name) {
-                classes.push(find_class(jni, &name)?);
-            }
+        if let Some(Ok(definer)) = watch.definer().map(CString::new) {
+            classes.push(find_class(jni, &definer)?);
         }
+        let (of_the_jdk, analysed) = watch.early();
+        classes.extend(loaded(jvmti, &analysed)?);
+        // All at once: each time compilations that are under way are thrown away.
+        retransform(jvmti, &classes)?;
+        // If what the user has named beyond that fails, all else goes on.
+        if let Err(error) = retransform(jvmti, &loaded(jvmti, &of_the_jdk)?) {
+            let count = of_the_jdk.len();
+            watch.session.log(&format!("{count} classes of the JDK stay as they are: {error}"));
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// `jvmti` belongs to the calling thread, and the classes are alive.
+unsafe fn retransform(jvmti: *mut jvmtiEnv, classes: &[jclass]) -> Result<(), JvmError> {
+    if classes.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: as this function asks for.
+    unsafe {
         let retransform = functions(jvmti)
             .RetransformClasses
             .ok_or(JvmError::NoFunction("RetransformClasses"))?;
-        // All at once: each time compilations that are under way are thrown away.
         check("RetransformClasses", retransform(jvmti, classes.len() as jint, classes.as_ptr()))
+    }
+}
+
+/// The loaded classes that have one of these internal names. To find them by name would initialize them.
+///
+/// # Safety
+/// `jvmti` belongs to the calling thread.
+unsafe fn loaded(jvmti: *mut jvmtiEnv, names: &[Vec<u8>]) -> Result<Vec<jclass>, JvmError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: HashSet<&[u8]> = names.iter().map(Vec::as_slice).collect();
+    let (mut count, mut classes) = (0, ptr::null_mut());
+    // SAFETY: as this function asks for. The JVM allocates as many classes as it says.
+    unsafe {
+        let table = functions(jvmti);
+        let get = table.GetLoadedClasses.ok_or(JvmError::NoFunction("GetLoadedClasses"))?;
+        check("GetLoadedClasses", get(jvmti, &raw mut count, &raw mut classes))?;
+        let all = std::slice::from_raw_parts(classes, count.unsigned_abs() as usize);
+        let is_named = |class: &&jclass| {
+            let signature = places::signature(jvmti, **class).unwrap_or_default();
+            let name = signature.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";"));
+            name.is_some_and(|name| names.contains(name))
+        };
+        let found = all.iter().filter(is_named).copied().collect();
+        if let Some(deallocate) = table.Deallocate {
+            check("Deallocate", deallocate(jvmti, classes.cast()))?;
+        }
+        Ok(found)
     }
 }
 

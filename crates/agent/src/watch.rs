@@ -11,7 +11,7 @@ use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, MonitorsOnly, Operation, Plan,
     RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task, Volatility,
-    hidden, identity, process, reflection, rewrite, thread,
+    hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
 };
 use unsnarl_launch::Agent;
 use unsnarl_trace::session::{
@@ -22,6 +22,18 @@ use crate::ahead::Ahead;
 use crate::fields::Fields;
 use crate::options::Options;
 use crate::session::{Session, lock};
+
+/// Classes through which others are called, as beginnings of internal names.
+const PASSES_ON: [&[u8]; 8] = [
+    b"java/lang/Unsnarl",
+    b"java/lang/reflect/Constructor",
+    b"java/lang/reflect/Method",
+    b"jdk/internal/reflect/",
+    b"java/lang/invoke/LambdaForm$",
+    b"java/lang/invoke/DirectMethodHandle$Holder",
+    b"java/lang/invoke/DelegatingMethodHandle$Holder",
+    b"java/lang/invoke/Invokers$Holder",
+];
 
 /// The agent's state in a JVM.
 #[derive(Debug)]
@@ -66,6 +78,11 @@ impl Watch {
     /// From now on classes get hooks. Classes of the program may be found on the class path before they are loaded.
     pub(crate) fn start(&self, class_path: &OsStr) {
         *lock(&self.ahead) = Ahead::new(class_path);
+        let never = self.plan.never_watched();
+        if !never.is_empty() {
+            let never = never.join(", ");
+            self.session.log(&format!("classes that hooks need or cannot understand: {never}"));
+        }
         self.ready.store(true, Ordering::Release);
     }
 
@@ -103,7 +120,7 @@ impl Watch {
             process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
             reflection::REFLECTION if ready => reflection::hook(bytes).map(Some),
             _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
-            _ if !ready && self.is_analysed(name) => {
+            _ if !ready && (self.is_analysed(name) || self.is_named_of_the_jdk(name)) => {
                 lock(&self.early).push(name.to_vec());
                 return None;
             }
@@ -235,10 +252,14 @@ impl Watch {
 
     /// Every class goes into the table, also those of the JDK: classes of the program inherit from them.
     fn remember(&self, class: &ClassFile<'_>, keeps_ids: bool, clones_unseen: bool) {
+        let is_of_program = self.is_of_program(class.name());
         let is_watched = self.watches(class.name());
         let methods = class.methods.iter().filter(|method| {
             let (name, descriptor) = (class.member_name(method), class.member_descriptor(method));
-            is_watched && method.access & flags::ABSTRACT == 0 && self.calls.knows(name, descriptor)
+            // What is called in a class of the JDK is known by its model, what is started by its own code.
+            method.access & flags::ABSTRACT == 0
+                && (is_of_program && self.calls.knows(name, descriptor)
+                    || is_watched && self.calls.task(name, descriptor).is_some())
         });
         let methods = methods
             .map(|it| (class.member_name(it).to_vec(), class.member_descriptor(it).to_vec()))
@@ -266,10 +287,11 @@ impl Watch {
         self.definer.get().map(Vec::as_slice)
     }
 
-    /// The internal names of the library's classes that were loaded before the runtime was there, and whose
-    /// monitors are to be recorded.
-    pub(crate) fn early(&self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut lock(&self.early))
+    /// The internal names of the JDK's classes that were loaded before the runtime was there: those that are watched, and
+    /// those whose monitors are to be recorded.
+    pub(crate) fn early(&self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let early = std::mem::take(&mut *lock(&self.early));
+        early.into_iter().partition(|name| self.is_named_of_the_jdk(name))
     }
 
     /// Whether monitors that are entered are recorded.
@@ -280,6 +302,17 @@ impl Watch {
     /// Whether code of a class has probes.
     pub(crate) fn has_probes(&self, class: &[u8]) -> bool {
         self.watches(class) || self.is_analysed(class)
+    }
+
+    /// Whether classes of the JDK are watched.
+    pub(crate) fn watches_jdk(&self) -> bool {
+        self.plan.watches_jdk()
+    }
+
+    /// Whether code of a class does what it does for whoever calls it: a watched one of the JDK, the runtime, reflection.
+    pub(crate) fn passes_on(&self, class: &[u8]) -> bool {
+        let begins = |beginning: &&[u8]| class.starts_with(beginning);
+        self.is_named_of_the_jdk(class) || PASSES_ON.iter().any(begins)
     }
 
     /// The number of a further place in the code.
@@ -299,6 +332,16 @@ impl Watch {
     /// A lambda expression belongs to the class that has it.
     fn watches(&self, class: &[u8]) -> bool {
         self.plan.watches(&class[..end_of_host(class).unwrap_or(class.len())])
+    }
+
+    /// Whether a class is watched that is none of the JDK: there the models speak for what is called, watched or not.
+    fn is_of_program(&self, class: &[u8]) -> bool {
+        self.watches(class) && !is_of_the_jdk(class)
+    }
+
+    /// Whether a class of the JDK is watched, because it was named.
+    fn is_named_of_the_jdk(&self, class: &[u8]) -> bool {
+        self.watches(class) && is_of_the_jdk(class)
     }
 
     /// Whether a class is watched and was written: that of a lambda expression only calls what was.
@@ -367,7 +410,7 @@ impl Surroundings for Watch {
             return speaks.then(|| self.calls.known_call(model, method)).flatten();
         }
         let (above, all_known) = classes.ancestors(class);
-        let is_of_program = self.watches(class);
+        let is_of_program = self.is_of_program(class);
         self.calls.virtual_call(method, |model| {
             // A class of the program has nothing modelled below it but what it implements itself.
             let (above_model, all_of_model) = classes.ancestors(model);

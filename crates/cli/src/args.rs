@@ -152,7 +152,8 @@ pub(crate) struct RunArguments {
     /// without FILE, what a check of the program's class path finds. Implies --no-filters and --contents
     #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "no_analysis")]
     pub(crate) confirm: Option<Option<PathBuf>>,
-    /// Watch only these classes: `app.Main`, or `app.*` for all that begin so [default: all but the JDK's]
+    /// Watch only these classes: `app.Main`, or `app.*` for all that begin so; of the JDK only what is named, such as
+    /// `java.util.*` [default: all but the JDK's]
     #[arg(long, value_name = "PATTERN", value_delimiter = ',')]
     pub(crate) include: Vec<String>,
     /// Do not watch these classes

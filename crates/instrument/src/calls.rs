@@ -332,7 +332,8 @@ impl Calls {
         }
         let mut operands: Vec<_> =
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
-        operands.sort_by_key(|operand| operand.position);
+        // To copy a collection may be recorded, so that comes before what is recorded of this call.
+        operands.sort_by_key(|it| (it.what != OperandKind::Elements, it.position));
         Some(RecordedCall { method, operands, thread, failure, releases, runs })
     }
 }

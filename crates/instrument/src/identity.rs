@@ -1,7 +1,7 @@
 //! The fields in which objects keep their ids and what the filter knows of them, and what keeps them from being copied.
 //!
-//! The topmost watched class of a hierarchy declares the fields: one whose superclass is not watched. A
-//! subclass may be loaded before its superclass is seen, so nothing but names can decide that.
+//! The topmost watched class of a hierarchy declares the fields: one whose superclass is not watched, or is of the JDK and
+//! may be there already. A subclass may be loaded before its superclass is seen, so nothing but names can decide that.
 //!
 //! `Object.clone` copies the fields. Only code of a class of the object's own hierarchy can call it, for it is
 //! protected: behind every call that may be one, in watched classes and in others that are not of the JDK, a
@@ -23,8 +23,8 @@ pub const SEEN_FIELD: &[u8] = b"unsnarlSeen";
 #[must_use]
 pub fn declares(class: &ClassFile<'_>, plan: &Plan) -> bool {
     class.access & flags::INTERFACE == 0
-        && plan.watches(class.name())
-        && class.super_name().is_some_and(|above| !plan.watches(above))
+        && plan.may_inject(class.name())
+        && class.super_name().is_some_and(|above| !plan.may_inject(above))
 }
 
 /// Whether a class may clone its instances.

@@ -103,8 +103,27 @@ impl Elements {
     }
 }
 
-/// The packages of the JDK, as internal names. They are never rewritten by a plan: hooks use them.
+/// The packages of the JDK, as internal names. They are watched only if a pattern begins with one of them.
 const OF_THE_JDK: [&str; 5] = ["java/", "javax/", "jdk/", "sun/", "com/sun/"];
+
+/// What is never watched, as beginnings of internal names.
+///
+/// Hooks run in code of `java.lang` and `jdk.internal`, and ask a `ClassValue`, whose map is a `WeakHashMap` and so an
+/// `AbstractMap`: probes in there would call hooks without end. What `java.util.concurrent` orders by `VarHandle`s and
+/// `Unsafe` is not seen in its code, only at calls from outside.
+const NEVER_WATCHED: [&str; 7] = [
+    "java/lang/",
+    "java/util/AbstractMap",
+    "java/util/WeakHashMap",
+    "java/util/concurrent/",
+    "jdk/internal/",
+    "jdk/jfr/",
+    "sun/",
+];
+
+/// The packages of the JDK whose classes may be given a field: the JVM knows none of them, and loads none before the
+/// agent is there.
+const LOADED_LATE: [&str; 2] = ["javax/", "com/sun/"];
 
 impl Default for Plan {
     fn default() -> Self {
@@ -122,7 +141,8 @@ impl Default for Plan {
 
 impl Plan {
     /// Only classes that one of the patterns fits are watched. A pattern is a binary name such as
-    /// `app.Main`, or the beginning of names with a star behind it: `app.*`.
+    /// `app.Main`, or the beginning of names with a star behind it: `app.*`. Classes of the JDK need a pattern that begins
+    /// with one of its packages: `java.util.*`.
     #[must_use]
     pub fn include(mut self, pattern: &str) -> Self {
         self.include.push(internal(pattern));
@@ -152,17 +172,55 @@ impl Plan {
     /// Whether a class is watched, by its internal name in modified UTF-8.
     #[must_use]
     pub fn watches(&self, class: &[u8]) -> bool {
-        let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, class));
-        !is_of_the_jdk(class)
-            && (self.include.is_empty() || fits(&self.include))
-            && !fits(&self.exclude)
+        let is_included = match is_of_the_jdk(class) {
+            true => !begins(&NEVER_WATCHED, class) && self.of_the_jdk().any(|it| fits(it, class)),
+            false => self.include.is_empty() || self.include.iter().any(|it| fits(it, class)),
+        };
+        is_included && !self.exclude.iter().any(|it| fits(it, class))
+    }
+
+    /// Whether a class is watched and may be given fields: those that the JVM knows and those that may be loaded before the
+    /// agent is there are not.
+    #[must_use]
+    pub fn may_inject(&self, class: &[u8]) -> bool {
+        (!is_of_the_jdk(class) || begins(&LOADED_LATE, class)) && self.watches(class)
+    }
+
+    /// Whether patterns name classes of the JDK.
+    #[must_use]
+    pub fn watches_jdk(&self) -> bool {
+        self.of_the_jdk().next().is_some()
+    }
+
+    /// Patterns for what is not watched although patterns name it.
+    #[must_use]
+    pub fn never_watched(&self) -> Vec<String> {
+        let is_named = |beginning: &&str| {
+            let is_included = |pattern: &str| match pattern.strip_suffix('*') {
+                Some(all) => beginning.starts_with(all) || all.starts_with(beginning),
+                None => pattern.starts_with(beginning),
+            };
+            let is_excluded = |pattern: &String| fits(pattern, beginning.as_bytes());
+            self.of_the_jdk().any(|it| is_included(it)) && !self.exclude.iter().any(is_excluded)
+        };
+        let named = NEVER_WATCHED.into_iter().filter(is_named);
+        named.map(|beginning| beginning.replace('/', ".") + "*").collect()
+    }
+
+    /// The patterns that name classes of the JDK.
+    fn of_the_jdk(&self) -> impl Iterator<Item = &String> {
+        self.include.iter().filter(|pattern| is_of_the_jdk(pattern.as_bytes()))
     }
 }
 
-/// Whether a class is never rewritten by a plan, by its internal name.
+/// Whether a class belongs to the JDK, by its internal name.
 #[must_use]
 pub fn is_of_the_jdk(class: &[u8]) -> bool {
-    OF_THE_JDK.iter().any(|package| class.starts_with(package.as_bytes()))
+    begins(&OF_THE_JDK, class)
+}
+
+fn begins(beginnings: &[&str], class: &[u8]) -> bool {
+    beginnings.iter().any(|beginning| class.starts_with(beginning.as_bytes()))
 }
 
 fn internal(pattern: &str) -> String {
@@ -181,12 +239,61 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_jdk_is_never_watched() {
-        let plan = Plan::default().include("*");
-        assert!(plan.watches(b"app/Main") && plan.watches(b"javaish/Main"));
-        for class in ["java/lang/String", "jdk/internal/misc/Unsafe", "sun/misc/Unsafe"] {
+    fn the_jdk_is_watched_only_if_it_is_named() {
+        for plan in
+            [Plan::default(), Plan::default().include("*"), Plan::default().include("java*")]
+        {
+            assert!(plan.watches(b"javaish/Main"));
+            for class in ["java/util/HashMap", "jdk/tools/Jar", "com/sun/tools/javac/Main"] {
+                assert!(!plan.watches(class.as_bytes()), "{class}");
+            }
+        }
+        let plan = Plan::default().include("java.util.*").include("com.sun.tools.*");
+        let plan = plan.exclude("java.util.zip.*");
+        for (class, expected) in [
+            ("java/util/HashMap", true),
+            ("java/util/HashMap$Node", true),
+            ("java/util/zip/ZipFile", false),
+            ("java/io/File", false),
+            ("com/sun/tools/javac/Main", true),
+            ("com/sun/source/tree/Tree", false),
+            ("app/Main", false),
+        ] {
+            assert_eq!(plan.watches(class.as_bytes()), expected, "{class}");
+        }
+        assert!(plan.include("*").watches(b"app/Main"));
+    }
+
+    #[test]
+    fn what_hooks_need_is_never_watched() {
+        let plan = Plan::default().include("java.*").include("jdk.*").include("sun.*");
+        for class in [
+            "java/lang/String",
+            "java/lang/ref/Reference",
+            "java/util/WeakHashMap$Entry",
+            "java/util/concurrent/atomic/AtomicLong",
+            "jdk/internal/misc/Unsafe",
+            "sun/nio/ch/FileChannelImpl",
+        ] {
             assert!(!plan.watches(class.as_bytes()), "{class}");
         }
+        assert!(plan.watches(b"java/util/ArrayList") && plan.watches(b"java/io/File"));
+
+        let named = |include: &str| Plan::default().include(include).never_watched();
+        let maps = ["java.util.AbstractMap*", "java.util.WeakHashMap*"];
+        assert_eq!(named("java.util.*"), [&maps[..], &["java.util.concurrent.*"]].concat());
+        assert_eq!(named("java.util.concurrent.Phaser"), ["java.util.concurrent.*"]);
+        assert_eq!(named("java.util.Array*"), [""; 0]);
+        assert_eq!(named("*"), [""; 0]);
+        let plan = Plan::default().include("java.util.*").exclude("java.util.concurrent.*");
+        assert_eq!(plan.never_watched(), maps);
+    }
+
+    #[test]
+    fn classes_that_the_jvm_knows_get_no_fields() {
+        let plan = Plan::default().include("*").include("java.*").include("com.sun.*");
+        assert!(plan.may_inject(b"app/Main") && plan.may_inject(b"com/sun/tools/javac/Main"));
+        assert!(!plan.may_inject(b"java/util/HashMap") && !plan.may_inject(b"javax/net/Socket"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub enum Dispatch {
 pub struct RecordedCall {
     /// What the runtime asks the class of the receiver for; none if it need not ask.
     pub method: Option<MethodNumber>,
-    /// What is recorded besides the receiver, in the order of the arguments.
+    /// What is recorded besides the receiver, in the order of the arguments; first those whose elements are.
     pub operands: Vec<Operand>,
     /// Whether the object of the calling thread is recorded.
     pub thread: bool,

@@ -109,6 +109,9 @@ public final class UnsnarlArrays {
             entry = UnsnarlHooks.entry(thread, array);
             thread.ownRange(site).setLastArray(entry);
         }
+        if (entry.internal) {
+            return;
+        }
         int owner = UnsnarlOwners.of(entry.id);
         if (owner == (int) thread.id) {
             return;
@@ -145,6 +148,9 @@ public final class UnsnarlArrays {
         if (!entry.refersTo(array)) {
             entry = UnsnarlHooks.entry(thread, array);
             range.setLastArray(entry);
+        }
+        if (entry.internal) {
+            return;
         }
         int owner = UnsnarlOwners.of(entry.id);
         if (owner == (int) thread.id) {

@@ -78,14 +78,15 @@ public final class UnsnarlCalls {
         if (considered == 0 || argument == null) {
             return;
         }
-        UnsnarlThread thread = UnsnarlHooks.current();
-        operand(thread, argument, position, considered);
+        // What a collection of the JDK does may be recorded as well: before anything of this call is.
         Object[] elements = null;
         if (argument instanceof Object[] array) {
             elements = array;
         } else if (argument instanceof Collection<?> collection && isOwn(argument.getClass())) {
             elements = collection.toArray();
         }
+        UnsnarlThread thread = UnsnarlHooks.current();
+        operand(thread, argument, position, considered);
         if (elements != null) {
             for (Object element : elements) {
                 if (element != null) {
@@ -235,6 +236,10 @@ public final class UnsnarlCalls {
     @DontInline
     @Hidden
     private static void operand(UnsnarlThread thread, Object operand, int position, int considered) {
+        // What is copied from or to such an array is not recorded either.
+        if (operand.getClass().isArray() && UnsnarlHooks.entry(thread, operand).internal) {
+            return;
+        }
         operand(thread, position, identify(thread, operand, considered));
     }
 

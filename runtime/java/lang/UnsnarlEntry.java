@@ -7,15 +7,18 @@ import jdk.internal.vm.annotation.Hidden;
 final class UnsnarlEntry extends WeakReference<Object> {
     final long id;
     final int hash;
+    /** Whether code of the JDK that is not watched had it first: what that does with it cannot be understood. */
+    final boolean internal;
     UnsnarlEntry next;
     /** Whether the object may be a task. */
     boolean isNamed;
 
     @Hidden
-    UnsnarlEntry(Object object, long id, int hash, UnsnarlEntry next) {
+    UnsnarlEntry(Object object, long id, int hash, boolean internal, UnsnarlEntry next) {
         super(object);
         this.id = id;
         this.hash = hash;
+        this.internal = internal;
         this.next = next;
     }
 }

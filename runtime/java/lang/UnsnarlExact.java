@@ -46,7 +46,10 @@ public final class UnsnarlExact {
     public static void readBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identify(thread, object);
+            long id = UnsnarlHooks.identifyAccessed(thread, object);
+            if (id == 0) {
+                return;
+            }
             begin(thread, id);
             UnsnarlHooks.numbered(thread, UnsnarlHooks.NUMBERED_READ, site, id);
         }
@@ -56,7 +59,10 @@ public final class UnsnarlExact {
     public static void writeBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identify(thread, object);
+            long id = UnsnarlHooks.identifyAccessed(thread, object);
+            if (id == 0) {
+                return;
+            }
             begin(thread, id);
             UnsnarlHooks.numbered(thread, UnsnarlHooks.NUMBERED_WRITE, site, id);
         }
@@ -91,7 +97,10 @@ public final class UnsnarlExact {
     private static void elementBegins(int kind, Object array, int index, int site) {
         if (array != null && UnsnarlArrays.isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identify(thread, array);
+            long id = UnsnarlHooks.identifyAccessed(thread, array);
+            if (id == 0) {
+                return;
+            }
             begin(thread, id ^ (long) (index >> ELEMENTS) << 32);
             UnsnarlHooks.pair(thread, kind, site, id, index);
             UnsnarlHooks.numbered(thread, UnsnarlHooks.GOES_ON, 0);

@@ -62,6 +62,8 @@ public final class UnsnarlHooks {
     static final long TOKEN = UNSAFE.objectFieldOffset(Thread.class, TOKEN_FIELD);
 
     static final boolean FILTERS = UnsnarlNative.filters();
+    /** Whether classes of the JDK are watched, and so are called by others of it that are not. */
+    private static final boolean JDK = UnsnarlNative.watchesJdk();
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     /** How many classes of the program have been initialized. */
@@ -550,7 +552,10 @@ public final class UnsnarlHooks {
         if (offset != 0 && UnsnarlOwners.owns(thread, UNSAFE.getLong(object, offset))) {
             return;
         }
-        long id = offset != 0 ? kept(thread, object, offset) : identify(thread, object);
+        long id = offset != 0 ? kept(thread, object, offset) : identifyAccessed(thread, object);
+        if (id == 0) {
+            return;
+        }
         int owner = UnsnarlOwners.of(id);
         if (owner == (int) thread.id) {
             return;
@@ -638,6 +643,17 @@ public final class UnsnarlHooks {
         return offset != 0 ? kept(thread, object, offset) : entry(thread, object).id;
     }
 
+    /** The same for an access; 0 if the object belongs to code of the JDK that is not watched. */
+    @Hidden
+    static long identifyAccessed(UnsnarlThread thread, Object object) {
+        long offset = UnsnarlSites.offset(object.getClass());
+        if (offset != 0) {
+            return kept(thread, object, offset);
+        }
+        UnsnarlEntry entry = entry(thread, object);
+        return entry.internal ? 0 : entry.id;
+    }
+
     /** The id of an object that has one already; else 0. */
     @Hidden
     static long known(Object object) {
@@ -705,7 +721,7 @@ public final class UnsnarlHooks {
         }
         entry = UnsnarlIdentity.find(object, hash);
         if (entry == null) {
-            entry = UnsnarlIdentity.findOrAdd(object, hash);
+            entry = UnsnarlIdentity.findOrAdd(object, hash, JDK && UnsnarlNative.isInternal());
             if (object instanceof Class<?> type) {
                 UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
                 UnsnarlNative.hasInstances(type);

@@ -43,7 +43,7 @@ final class UnsnarlIdentity {
     @Hidden
     static void prepare() {
         Object object = new Object();
-        findOrAdd(object, System.identityHashCode(object));
+        findOrAdd(object, System.identityHashCode(object), false);
     }
 
     /** Reserves so many ids for objects that keep them, and returns the end of the row. */
@@ -94,13 +94,13 @@ final class UnsnarlIdentity {
         }
     }
 
-    /** The entry of an object. */
+    /** The entry of an object, which is internal if nobody had it before. */
     @Hidden
-    static UnsnarlEntry findOrAdd(Object object, int hash) {
+    static UnsnarlEntry findOrAdd(Object object, int hash, boolean internal) {
         UnsnarlIdentity stripe = ALL[hash & STRIPES - 1];
         synchronized (stripe) {
             UnsnarlEntry entry = stripe.get(object, hash);
-            return entry != null ? entry : stripe.add(object, hash);
+            return entry != null ? entry : stripe.add(object, hash, internal);
         }
     }
 
@@ -115,13 +115,13 @@ final class UnsnarlIdentity {
     }
 
     @Hidden
-    private UnsnarlEntry add(Object object, int hash) {
+    private UnsnarlEntry add(Object object, int hash, boolean internal) {
         if (size >= buckets.length) {
             rehash();
         }
         long id = (++given * STRIPES + stripe) << 1;
         int bucket = bucket(hash);
-        UnsnarlEntry entry = new UnsnarlEntry(object, id, hash, buckets[bucket]);
+        UnsnarlEntry entry = new UnsnarlEntry(object, id, hash, internal, buckets[bucket]);
         buckets[bucket] = entry;
         size++;
         return entry;

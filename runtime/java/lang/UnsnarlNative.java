@@ -71,6 +71,14 @@ final class UnsnarlNative {
     @Hidden
     static native boolean filters();
 
+    /** Whether classes of the JDK are watched. */
+    @Hidden
+    static native boolean watchesJdk();
+
+    /** Whether the code that reports was called by code of the JDK that is not watched. */
+    @Hidden
+    static native boolean isInternal();
+
     /** Whether it is told how threads come to places. */
     @Hidden
     static native boolean stacks();

@@ -14,7 +14,7 @@ final class UnsnarlRange {
     private static final long ONE_MORE = 1L << 48;
     private static final int NONE = -1;
 
-    private static final UnsnarlEntry NO_ARRAY = new UnsnarlEntry(null, 0, 0, null);
+    private static final UnsnarlEntry NO_ARRAY = new UnsnarlEntry(null, 0, 0, false, null);
 
     private UnsnarlEntry array = NO_ARRAY;
     /** The array that was accessed last, whether that has made the range grow or not. */

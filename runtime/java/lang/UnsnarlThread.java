@@ -1,6 +1,5 @@
 package java.lang;
 
-import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -66,7 +65,9 @@ final class UnsnarlThread {
     private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
 
     static {
-        Arrays.fill(NO_RANGES, NO_RANGE);
+        for (int slot = 0; slot < RANGES; slot++) {
+            NO_RANGES[slot] = NO_RANGE;
+        }
     }
 
     /** Unique in a run. */
@@ -244,7 +245,9 @@ final class UnsnarlThread {
             if (!isTold) {
                 return;
             }
-            visited = Arrays.copyOf(visited, Math.max(word + 1, 2 * visited.length));
+            long[] longer = new long[Math.max(word + 1, 2 * visited.length)];
+            System.arraycopy(visited, 0, longer, 0, visited.length);
+            visited = longer;
         }
         visited[word] |= 1L << site;
         if (isTold) {
@@ -257,12 +260,12 @@ final class UnsnarlThread {
     void nextEpoch() {
         epoch += 1L << EPOCH;
         if (epoch == 0) {
-            Arrays.fill(filter, 0);
+            clear(filter);
             epoch = 1L << EPOCH;
         }
         fieldsEpoch += 1L << FIELDS_EPOCH;
         if (fieldsEpoch == 0) {
-            Arrays.fill(fields, 0);
+            clear(fields);
             fieldsEpoch = 1L << FIELDS_EPOCH;
         }
         long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
@@ -310,6 +313,14 @@ final class UnsnarlThread {
         }
         UNSAFE.putLong(object, place, key | bits);
         return true;
+    }
+
+    /** Nothing of java.util is called here: its classes may have probes. */
+    @Hidden
+    private static void clear(long[] words) {
+        for (int place = 0; place < words.length; place++) {
+            words[place] = 0;
+        }
     }
 
     /**
@@ -477,8 +488,12 @@ final class UnsnarlThread {
             pendingSites = new int[4];
             pendingObjects = new long[4];
         } else if (pending == pendingSites.length) {
-            pendingSites = Arrays.copyOf(pendingSites, 2 * pending);
-            pendingObjects = Arrays.copyOf(pendingObjects, 2 * pending);
+            int[] sites = new int[2 * pending];
+            long[] objects = new long[2 * pending];
+            System.arraycopy(pendingSites, 0, sites, 0, pending);
+            System.arraycopy(pendingObjects, 0, objects, 0, pending);
+            pendingSites = sites;
+            pendingObjects = objects;
         }
         pendingSites[pending] = site;
         pendingObjects[pending] = object;

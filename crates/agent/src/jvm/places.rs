@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::ptr;
 use std::sync::{LazyLock, Mutex};
 
-use jvmti_bindings::sys::jni::{jint, jmethodID};
+use jvmti_bindings::sys::jni::{jclass, jint, jmethodID};
 use jvmti_bindings::sys::jvmti::{jlocation, jvmtiEnv, jvmtiLineNumberEntry};
 use unsnarl_trace::session::{SiteOperation, SiteRecord};
 
@@ -65,16 +65,8 @@ unsafe fn record(
     // SAFETY: as this function asks for; what the JVM fills in ends with zero, and is given back.
     unsafe {
         let table = functions(jvmti);
-        let mut declaring = ptr::null_mut();
-        let get_class = table.GetMethodDeclaringClass?;
-        check("GetMethodDeclaringClass", get_class(jvmti, method, &raw mut declaring)).ok()?;
-        let mut signature = ptr::null_mut();
-        let get_signature = table.GetClassSignature?;
-        let result = get_signature(jvmti, declaring, &raw mut signature, ptr::null_mut());
-        check("GetClassSignature", result).ok()?;
-        let signature = taken(jvmti, signature);
-        let class = signature.strip_prefix(b"L")?.strip_suffix(b";")?;
-        if !watch.has_probes(class) {
+        let (declaring, class) = declaring_class(jvmti, method)?;
+        if !watch.has_probes(&class) {
             return None;
         }
         let (mut name, mut descriptor) = (ptr::null_mut(), ptr::null_mut());
@@ -88,7 +80,7 @@ unsafe fn record(
         });
         Some(SiteRecord {
             number: watch.new_site(),
-            class: class.to_vec(),
+            class,
             method: name,
             descriptor,
             is_static: false,
@@ -96,6 +88,40 @@ unsafe fn record(
             line: line(jvmti, method, location),
             operation: SiteOperation::Caller,
         })
+    }
+}
+
+/// The class that declares a method, and its internal name.
+///
+/// # Safety
+/// As [`record`].
+pub(super) unsafe fn declaring_class(
+    jvmti: *mut jvmtiEnv,
+    method: jmethodID,
+) -> Option<(jclass, Vec<u8>)> {
+    // SAFETY: as this function asks for; what the JVM fills in ends with zero, and is given back.
+    unsafe {
+        let table = functions(jvmti);
+        let mut declaring = ptr::null_mut();
+        let get_class = table.GetMethodDeclaringClass?;
+        check("GetMethodDeclaringClass", get_class(jvmti, method, &raw mut declaring)).ok()?;
+        let signature = signature(jvmti, declaring)?;
+        Some((declaring, signature.strip_prefix(b"L")?.strip_suffix(b";")?.to_vec()))
+    }
+}
+
+/// The signature of a class.
+///
+/// # Safety
+/// `jvmti` belongs to the calling thread, and the class is alive.
+pub(super) unsafe fn signature(jvmti: *mut jvmtiEnv, class: jclass) -> Option<Vec<u8>> {
+    let mut signature = ptr::null_mut();
+    // SAFETY: as this function asks for; what the JVM fills in ends with zero, and is given back.
+    unsafe {
+        let get = functions(jvmti).GetClassSignature?;
+        let result = get(jvmti, class, &raw mut signature, ptr::null_mut());
+        check("GetClassSignature", result).ok()?;
+        Some(taken(jvmti, signature))
     }
 }
 

@@ -11,7 +11,7 @@ use unsnarl_trace::session::StackRecord;
 use super::{ENVIRONMENT, JvmError, check, functions, guarded, places};
 
 /// How many frames of a thread are looked at, with those of the runtime.
-const DEEPEST: usize = 80;
+const DEEPEST: jint = 80;
 
 /// `UnsnarlNative.stacks`.
 #[unsafe(no_mangle)]
@@ -33,7 +33,7 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_stack(
     guarded("stack", (), |watch| {
         let jvmti = ENVIRONMENT.load(Ordering::Acquire);
         // SAFETY: the environment lives as long as the JVM.
-        let frames = match unsafe { frames(jvmti) } {
+        let frames = match unsafe { frames(jvmti, 0, DEEPEST) } {
             Ok(frames) => frames,
             Err(error) => return watch.session.log(&format!("a stack is missing: {error}")),
         };
@@ -48,19 +48,23 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_stack(
     });
 }
 
-/// The frames of the calling thread, the innermost first.
+/// So many frames of the calling thread, the innermost first, from one on.
 ///
 /// # Safety
 /// `jvmti` is an environment of the running JVM.
-unsafe fn frames(jvmti: *mut jvmtiEnv) -> Result<Vec<jvmtiFrameInfo>, JvmError> {
-    let mut frames = Vec::with_capacity(DEEPEST);
+pub(super) unsafe fn frames(
+    jvmti: *mut jvmtiEnv,
+    first: jint,
+    room: jint,
+) -> Result<Vec<jvmtiFrameInfo>, JvmError> {
+    let mut frames = Vec::with_capacity(room.unsigned_abs() as usize);
     let mut count = 0;
     // SAFETY: as this function asks for. There is room for so many frames, and the JVM tells how many it has filled in; no
     // thread means the calling one.
     unsafe {
         let get = functions(jvmti).GetStackTrace.ok_or(JvmError::NoFunction("GetStackTrace"))?;
-        let (room, frame) = (DEEPEST as jint, frames.as_mut_ptr());
-        check("GetStackTrace", get(jvmti, ptr::null_mut(), 0, room, frame, &raw mut count))?;
+        let frame = frames.as_mut_ptr();
+        check("GetStackTrace", get(jvmti, ptr::null_mut(), first, room, frame, &raw mut count))?;
         frames.set_len(count.clamp(0, room) as usize);
     }
     Ok(frames)

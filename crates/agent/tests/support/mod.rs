@@ -120,7 +120,7 @@ impl Program {
 }
 
 /// The library that cargo built for this test.
-fn agent() -> PathBuf {
+pub(crate) fn agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.ancestors().nth(2).unwrap();
     let library = folder.join("libunsnarl_agent.so");
