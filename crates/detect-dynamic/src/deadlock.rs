@@ -65,6 +65,10 @@ impl Detector for Deadlock {
         true
     }
 
+    fn looks_at_accesses(&self) -> bool {
+        false
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }
