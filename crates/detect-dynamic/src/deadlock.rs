@@ -88,7 +88,7 @@ impl Detector for Deadlock {
 
 impl Deadlock {
     fn request(&self, event: &Event, lock: LockId) -> Acquisition {
-        let Surroundings { locksets, calls } = &self.surroundings;
+        let Surroundings { locksets, calls, .. } = &self.surroundings;
         Acquisition {
             thread: event.thread,
             held: locksets.held(event.thread),

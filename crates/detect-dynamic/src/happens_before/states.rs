@@ -1,21 +1,72 @@
 //! What is known about the accesses to a variable, and what a further access makes of it.
 
+use unsnarl_entity::EntityId;
+use unsnarl_trace::SiteId;
+
 use crate::clocks::{Epoch, ThreadClock};
 use crate::lasts::{Last, put};
 use crate::races::Kind;
 
-/// What is known about the accesses to a variable so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum State {
-    /// There was none.
-    #[default]
-    Untouched,
+/// What is known about the accesses to a variable so far: the last write and the last read, each of which may never have
+/// been. It has 32 bytes, half a line of a cache; so what is else to be said of a few variables is marked in the place of
+/// these two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    write: Last,
+    read: Last,
+}
+
+/// What a state stands for.
+enum Known {
     /// No race, and the last read, if any, comes after all others.
     Ordered { write: Last, read: Last },
     /// No race, and concurrent reads since the last write: their place in the pool.
     ReadShared { write: Last, reads: u32 },
     /// There was a race; the place of the history in its pool.
     Racy(u32),
+}
+
+/// In the place of the last read, or of both.
+const READ_SHARED: Epoch = Epoch::MARKS[0];
+const RACY: Epoch = Epoch::MARKS[1];
+
+impl Default for State {
+    /// There was no access.
+    fn default() -> Self {
+        Self { write: Last::never(), read: Last::never() }
+    }
+}
+
+impl State {
+    pub(super) fn is_racy(&self) -> bool {
+        self.write.epoch == RACY
+    }
+
+    pub(super) fn is_untouched(&self) -> bool {
+        self.write.epoch == Epoch::NEVER && self.read.epoch == Epoch::NEVER
+    }
+
+    fn read_shared(write: Last, reads: u32) -> Self {
+        Self { write, read: mark(READ_SHARED, reads) }
+    }
+
+    fn racy(history: u32) -> Self {
+        Self { write: mark(RACY, history), read: mark(RACY, history) }
+    }
+
+    fn known(self) -> Known {
+        let Self { write, read } = self;
+        match (write.epoch, read.epoch) {
+            (RACY, _) => Known::Racy(write.site.index() as u32),
+            (_, READ_SHARED) => Known::ReadShared { write, reads: read.site.index() as u32 },
+            _ => Known::Ordered { write, read },
+        }
+    }
+}
+
+/// A place in a pool, where otherwise an access is.
+fn mark(mark: Epoch, place: u32) -> Last {
+    Last { epoch: mark, site: SiteId::from_index(place as usize), ..Last::never() }
 }
 
 /// What states refer to.
@@ -60,49 +111,61 @@ impl States {
     /// A read at `last` by the thread with the clock. False if the variable has had a race, or has one now.
     #[inline(always)]
     pub(super) fn read(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
-        match *state {
-            State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
-            State::Ordered { read, .. } if read.epoch == last.epoch => {}
-            State::Ordered { write, ref mut read } if write.is_known(clock) => {
-                if read.is_known(clock) {
-                    *read = last;
-                } else {
-                    let reads = self.take_reads();
-                    put(&mut self.reads.values[reads as usize], *read);
-                    put(&mut self.reads.values[reads as usize], last);
-                    *state = State::ReadShared { write, reads };
-                }
-            }
-            State::ReadShared { write, reads } if write.is_known(clock) => {
-                put(&mut self.reads.values[reads as usize], last);
-            }
-            _ => return false,
+        if state.read.epoch == last.epoch {
+            return true;
+        }
+        // Nobody knows a mark.
+        if !state.write.is_known(clock) {
+            return false;
+        }
+        if state.read.is_known(clock) {
+            state.read = last;
+        } else {
+            self.read_too(state, last);
         }
         true
+    }
+
+    /// A further read, which not all others come before.
+    #[inline(never)]
+    fn read_too(&mut self, state: &mut State, last: Last) {
+        match state.known() {
+            Known::ReadShared { reads, .. } => put(&mut self.reads.values[reads as usize], last),
+            Known::Ordered { write, read } => {
+                let reads = self.take_reads();
+                put(&mut self.reads.values[reads as usize], read);
+                put(&mut self.reads.values[reads as usize], last);
+                *state = State::read_shared(write, reads);
+            }
+            Known::Racy(_) => {}
+        }
     }
 
     /// A write at `last` by the thread with the clock. False if the variable has had a race, or has one now.
     #[inline(always)]
     pub(super) fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
-        match *state {
-            State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
-            State::Ordered { write, .. } if write.epoch == last.epoch => {}
-            State::Ordered { ref mut write, read }
-                if write.is_known(clock) && read.is_known(clock) =>
-            {
-                *write = last;
-            }
-            State::ReadShared { write, reads }
-                if write.is_known(clock)
-                    && self.reads.values[reads as usize]
-                        .iter()
-                        .all(|read| read.is_known(clock)) =>
-            {
-                self.give_back_reads(reads);
-                *state = State::Ordered { write: last, read: Last::never() };
-            }
-            _ => return false,
+        if state.write.epoch == last.epoch && state.read.epoch != READ_SHARED {
+            return true;
         }
+        if !state.write.is_known(clock) {
+            return false;
+        }
+        if state.read.is_known(clock) {
+            state.write = last;
+            return true;
+        }
+        self.write_behind_reads(state, last, clock)
+    }
+
+    /// A write that the last read does not come before, or not that alone.
+    #[inline(never)]
+    fn write_behind_reads(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
+        let Known::ReadShared { reads, .. } = state.known() else { return false };
+        if !self.reads.values[reads as usize].iter().all(|read| read.is_known(clock)) {
+            return false;
+        }
+        self.give_back_reads(reads);
+        *state = State { write: last, read: Last::never() };
         true
     }
 
@@ -132,59 +195,45 @@ impl States {
     /// The place of a variable's full history, which begins with what the epochs know.
     fn history(&mut self, state: &mut State) -> u32 {
         let mut history = History::default();
-        match *state {
-            State::Racy(place) => return place,
-            State::Untouched => {}
-            State::Ordered { write, read } => {
+        match state.known() {
+            Known::Racy(place) => return place,
+            Known::Ordered { write, read } => {
                 put(&mut history.writes, write);
                 put(&mut history.reads, read);
             }
-            State::ReadShared { write, reads } => {
+            Known::ReadShared { write, reads } => {
                 put(&mut history.writes, write);
                 history.reads.clone_from(&self.reads.values[reads as usize]);
                 self.give_back_reads(reads);
             }
         }
         let place = self.histories.put(history);
-        *state = State::Racy(place);
+        *state = State::racy(place);
         place
     }
 
     /// Whether an access at that time would change nothing.
     #[inline]
     pub(super) fn is_repeated(state: &State, kind: Kind, last: Last) -> bool {
-        match (state, kind) {
-            (State::Ordered { read, .. }, Kind::Read) => read.epoch == last.epoch,
-            (State::Ordered { write, .. }, Kind::Write) => write.epoch == last.epoch,
-            _ => false,
-        }
-    }
-
-    /// Looks at what a state refers to, so that it is at hand when the state is. Whether there is anything.
-    #[inline]
-    pub(super) fn fetch(&self, state: &State) -> bool {
-        match state {
-            State::Untouched => false,
-            State::Ordered { .. } | State::Racy(_) => true,
-            State::ReadShared { reads, .. } => self.reads.values[*reads as usize]
-                .first()
-                .is_some_and(|it| it.epoch == Epoch::NEVER),
+        match kind {
+            Kind::Read => state.read.epoch == last.epoch,
+            Kind::Write => state.write.epoch == last.epoch && state.read.epoch != READ_SHARED,
         }
     }
 
     /// The same state for another variable.
     pub(super) fn copy(&mut self, state: State) -> State {
-        match state {
-            State::Untouched | State::Ordered { .. } => state,
-            State::ReadShared { write, reads: place } => {
+        match state.known() {
+            Known::Ordered { .. } => state,
+            Known::ReadShared { write, reads: place } => {
                 let reads = self.take_reads();
                 let copied = self.reads.values[place as usize].clone();
                 self.reads.values[reads as usize] = copied;
-                State::ReadShared { write, reads }
+                State::read_shared(write, reads)
             }
-            State::Racy(place) => {
+            Known::Racy(place) => {
                 let history = self.histories.values[place as usize].clone();
-                State::Racy(self.histories.put(history))
+                State::racy(self.histories.put(history))
             }
         }
     }
@@ -192,19 +241,19 @@ impl States {
     /// Whether two variables cannot be told apart.
     #[inline]
     pub(super) fn are_same(&self, one: State, other: State) -> bool {
-        match (one, other) {
-            (State::Untouched, State::Untouched) => true,
-            (State::Ordered { write, read }, State::Ordered { write: writes, read: reads }) => {
-                write == writes && read == reads
-            }
+        match (one.known(), other.known()) {
             (
-                State::ReadShared { write, reads },
-                State::ReadShared { write: other_write, reads: other_reads },
+                Known::Ordered { write, read },
+                Known::Ordered { write: other_write, read: other_read },
+            ) => write == other_write && read == other_read,
+            (
+                Known::ReadShared { write, reads },
+                Known::ReadShared { write: other_write, reads: other_reads },
             ) => {
                 let values = &self.reads.values;
                 write == other_write && values[reads as usize] == values[other_reads as usize]
             }
-            (State::Racy(one), State::Racy(other)) => {
+            (Known::Racy(one), Known::Racy(other)) => {
                 self.histories.values[one as usize] == self.histories.values[other as usize]
             }
             _ => false,
@@ -213,10 +262,10 @@ impl States {
 
     /// The variable is gone.
     pub(super) fn forget(&mut self, state: State) {
-        match state {
-            State::Untouched | State::Ordered { .. } => {}
-            State::ReadShared { reads, .. } => self.give_back_reads(reads),
-            State::Racy(place) => {
+        match state.known() {
+            Known::Ordered { .. } => {}
+            Known::ReadShared { reads, .. } => self.give_back_reads(reads),
+            Known::Racy(place) => {
                 self.histories.values[place as usize] = History::default();
                 self.histories.free.push(place);
             }
