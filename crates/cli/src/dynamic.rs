@@ -195,7 +195,7 @@ impl Analyzed {
         self.add("traces", 1);
         self.add("threads", tables.threads.len());
         self.add("locks", tables.locks.len());
-        self.add("variables", tables.variables.len());
+        self.add("variables", tables.variable_count());
     }
 
     fn add_checked(&mut self, checked: Checked) {

@@ -25,8 +25,6 @@ use crate::{Event, Filter, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
-/// Of so many events what they are about is fetched together.
-const NEAR: usize = 16;
 /// From so many threads on they are looked at together.
 const MANY_THREADS: usize = 64;
 /// How long the reader of a growing session waits until it looks again: first, and at most.
@@ -171,16 +169,9 @@ impl Session {
         let stream = &mut streams[stream];
         let thread = stream.thread;
         let (events, later) = stream.take();
-        for (index, event) in events.iter().enumerate() {
-            if index % NEAR == 0 {
-                translator.fetch(&events[index..events.len().min(index + NEAR)]);
-            }
-            let following = if index + 1 == events.len() { later } else { &[] };
-            translator.translate(thread, event, following, batch, problems);
-        }
-        match events.last() {
+        match translator.translate_all(thread, events, later, batch, problems) {
             Some(RawEvent { kind: Kind::SweepBegins, .. }) => translator.sweep_begins(),
-            Some(&RawEvent { kind: Kind::SweepEnds, words: [_, number], .. }) => {
+            Some(RawEvent { kind: Kind::SweepEnds, words: [_, number], .. }) => {
                 self.forget(thread, number, batch);
             }
             _ => {}
@@ -218,7 +209,7 @@ impl Session {
     /// depends on that.
     fn has_outcome(&mut self, stream: usize) -> bool {
         let thread = self.streams[stream].thread;
-        let Some(event) = self.streams[stream].next_numbered() else { return true };
+        let Some((event, _)) = self.streams[stream].next_numbered() else { return true };
         if event.kind != Kind::CallBegins {
             return true;
         }
@@ -231,7 +222,8 @@ impl Session {
             return true;
         }
         loop {
-            if self.translator.is_decided(thread, self.streams[stream].following()) {
+            let following = self.streams[stream].next_numbered();
+            if following.is_none_or(|(_, behind)| self.translator.is_decided(thread, behind)) {
                 return true;
             }
             self.add_chunks();

@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +59,16 @@ impl ChunkWords {
         match self {
             Self::Read(words) => words.get(index).copied(),
             Self::Shared(arena, start) => arena.get(start + index),
+        }
+    }
+
+    /// Appends some of them.
+    pub(super) fn copy(&self, range: Range<usize>, to: &mut Vec<u64>) {
+        match self {
+            Self::Read(words) => to.extend(words.get(range).unwrap_or_default()),
+            Self::Shared(arena, start) => {
+                to.extend(range.map(|index| arena.get(start + index).unwrap_or(0)));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod effects;
+mod elements;
 mod forget;
 mod ids;
 mod places;
@@ -10,7 +11,6 @@ mod stacks;
 mod tasks;
 
 use std::collections::hash_map::Entry;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,12 +18,13 @@ use unsnarl_entity::{PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
+use self::elements::VariableIds;
 use self::forget::Lives;
-use self::ids::{ObjectIds, VariableIds};
+use self::ids::{Groups, Member, ObjectIds};
 use self::places::Orders;
 use self::plain::PlainPlaces;
 use self::stacks::Stacks;
-use super::chunks::RawEvent;
+use super::chunks::{RawEvent, RawEvents};
 use super::classes::{ClassTable, Found};
 use super::format::Kind;
 use super::recent::Recent;
@@ -65,6 +66,7 @@ pub(super) struct Translator {
     recent_fields: Recent<u32, (FieldId, bool)>,
     plain: PlainPlaces,
     objects: ObjectIds,
+    groups: Groups,
     locks: FxHashMap<ObjectId, LockId>,
     variables: VariableIds,
     volatiles: FxHashMap<VariableId, ChannelId>,
@@ -110,6 +112,7 @@ impl Translator {
             recent_fields: Recent::new(),
             plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
+            groups: Groups::default(),
             locks: FxHashMap::default(),
             variables: VariableIds::default(),
             volatiles: FxHashMap::default(),
@@ -143,37 +146,44 @@ impl Translator {
         self.tables.stacks.insert(place, callers);
     }
 
-    /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
-    /// one, and has them at hand when the events are translated.
-    pub(super) fn fetch(&self, events: &[RawEvent]) {
-        for event in events {
-            if let Kind::FieldRead | Kind::FieldWrite = event.kind
-                && let Some(object) = self.objects.get(event.words[0])
-            {
-                black_box(self.variables.links_of(object));
-            }
-        }
-    }
-
     /// Another thread tells who has made an object.
     fn owned(&mut self, [object, maker]: [u64; 2], out: &mut Vec<Event>) {
         let (thread, site) = (self.thread(maker), self.site(0));
         out.push(Event { thread, site, operation: Operation::Allocate(self.object(object)) });
     }
 
-    /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
-    /// `following` are the thread's later events, as far as they are there.
-    pub(super) fn translate(
+    /// Appends what events of the thread with this number are in the model. `later` are the thread's later events, as far
+    /// as they are there. Tells the last event, unless it is an access.
+    pub(super) fn translate_all(
+        &mut self,
+        number: u64,
+        events: RawEvents<'_>,
+        later: RawEvents<'_>,
+        out: &mut Vec<Event>,
+        problems: &mut Problems,
+    ) -> Option<RawEvent> {
+        let mut rest = events;
+        loop {
+            rest = self.plain_accesses(number, rest, out, problems);
+            let event = rest.next()?;
+            let is_last = rest.is_empty();
+            let following = if is_last { later } else { RawEvents(&[]) };
+            self.translate(number, &event, following, out, problems);
+            if is_last {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Appends what an event is in the model: nothing, one event or several.
+    fn translate(
         &mut self,
         number: u64,
         event: &RawEvent,
-        following: &[RawEvent],
+        following: RawEvents<'_>,
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
-        if self.plain_access(number, event, out, problems) {
-            return;
-        }
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
@@ -428,15 +438,35 @@ impl Translator {
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {
+        match variable {
+            Variable::Field(object, field) => self.field_variable(object, field),
+            _ => self.other_variable(variable),
+        }
+    }
+
+    fn other_variable(&mut self, variable: Variable) -> VariableId {
         let Self { tables, lives, variables, .. } = self;
         variables.find(variable, || lives.new_variable(variable, tables))
     }
 
-    #[inline]
     fn field_variable(&mut self, object: ObjectId, field: FieldId) -> VariableId {
-        let Self { tables, lives, variables, .. } = self;
-        let new = || lives.new_variable(Variable::Field(object, field), tables);
-        variables.field(object, field, new)
+        match self.groups.member(field, self.tables.fields[field]) {
+            Some(member) => self.member_variable(object, member),
+            None => self.other_variable(Variable::Field(object, field)),
+        }
+    }
+
+    fn member_variable(&mut self, object: ObjectId, member: Member) -> VariableId {
+        let Self { tables, lives, objects, groups, .. } = self;
+        let id = tables.objects[object].number;
+        let (variable, is_new) = objects.field(id, member, groups, |fields| {
+            let variables = fields.iter().map(|&field| Variable::Field(object, field));
+            lives.reserve(variables, tables)
+        });
+        if is_new {
+            lives.is_accessed(tables);
+        }
+        variable
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {

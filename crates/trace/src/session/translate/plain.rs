@@ -1,31 +1,36 @@
 //! Accesses at places that do nothing else. They are nearly all events: what is known of such a place is found by its
-//! number at once.
+//! number at once, and the words of events are taken as they stand.
 
 use super::calls::Emit;
+use super::ids::Member;
 use super::{Strided, Translator};
-use crate::session::chunks::RawEvent;
+use crate::session::chunks::RawEvents;
 use crate::session::format::Kind;
 use crate::{Event, FieldId, Operation, Problems, SiteId};
 
 /// Places with larger numbers are not of this recorder, or damaged.
 const MOST_PLACES: usize = 1 << 22;
+/// So many words before the id of an object memory is asked for what is known of it. Accesses to fields have two words and
+/// those to elements three: in the midst of either kind an id stands so many words behind an id.
+const AHEAD: usize = 30;
 
 /// Places, by their numbers, that access elements or a field that is not volatile, in code that needs no class to be
 /// initialized.
 #[derive(Debug, Default)]
-pub(super) struct PlainPlaces(Vec<Option<PlainPlace>>);
+pub(super) struct PlainPlaces(Vec<PlainPlace>);
 
 #[derive(Clone, Copy, Debug)]
 struct PlainPlace {
     site: SiteId,
-    /// None if it accesses elements.
-    field: Option<FieldId>,
+    accesses: Accesses,
 }
 
-impl PlainPlaces {
-    fn get(&self, number: u32) -> Option<PlainPlace> {
-        self.0.get(number as usize).copied().flatten()
-    }
+#[derive(Clone, Copy, Debug)]
+enum Accesses {
+    /// Nothing, or it is not known yet.
+    Unknown,
+    Field(Member),
+    Elements,
 }
 
 impl Translator {
@@ -36,45 +41,80 @@ impl Translator {
         if index >= MOST_PLACES || !self.initialized_at[site].is_empty() {
             return;
         }
+        let accesses = match field {
+            None => Accesses::Elements,
+            Some(field) => match self.groups.member(field, self.tables.fields[field]) {
+                Some(member) => Accesses::Field(member),
+                None => return,
+            },
+        };
         let PlainPlaces(places) = &mut self.plain;
         if index >= places.len() {
-            places.resize(index + 1, None);
+            places.resize(index + 1, PlainPlace { site, accesses: Accesses::Unknown });
         }
-        places[index] = Some(PlainPlace { site, field });
+        places[index] = PlainPlace { site, accesses };
     }
 
-    /// Does all that [`translate`](Self::translate) does, if the event is at such a place and nobody wants to know
-    /// which methods threads are in. Whether it is so.
-    #[inline]
-    pub(super) fn plain_access(
+    /// Does all that [`translate`](Self::translate) does, as long as events are at such places and nobody wants to know
+    /// which methods threads are in. What is left of the events.
+    pub(super) fn plain_accesses<'w>(
         &mut self,
         number: u64,
-        event: &RawEvent,
+        events: RawEvents<'w>,
         out: &mut Vec<Event>,
         problems: &mut Problems,
-    ) -> bool {
-        let Some(PlainPlace { site, field }) = self.plain.get(event.site) else { return false };
-        if !self.stacks.are_empty() {
-            return false;
+    ) -> RawEvents<'w> {
+        const FIELD_READ: u8 = Kind::FieldRead as u8;
+        const FIELD_WRITE: u8 = Kind::FieldWrite as u8;
+        const ARRAY_READ: u8 = Kind::ArrayRead as u8;
+        const ARRAY_WRITE: u8 = Kind::ArrayWrite as u8;
+        let RawEvents(mut rest) = events;
+        let is_access = |first: &u64| matches!(*first as u8, FIELD_READ..=ARRAY_WRITE);
+        if !self.stacks.are_empty() || !rest.first().is_some_and(is_access) {
+            return events;
         }
-        let [first, second] = event.words;
-        let write = matches!(event.kind, Kind::FieldWrite | Kind::ArrayWrite);
-        match (event.kind, field) {
-            (Kind::FieldRead | Kind::FieldWrite, Some(field)) => {
-                let thread = self.thread(number);
-                let object = self.accessed(first);
-                let variable = self.field_variable(object, field);
-                let operation =
-                    if write { Operation::Write(variable) } else { Operation::Read(variable) };
-                out.push(Event { thread, site, operation });
+        let thread = self.thread(number);
+        out.reserve(rest.len() / 2);
+        while let [first, id, behind @ ..] = rest {
+            let Some(&PlainPlace { site, accesses }) =
+                self.plain.0.get((first >> 8) as u32 as usize)
+            else {
+                break;
+            };
+            if let Some(&ahead) = behind.get(AHEAD - 1) {
+                self.objects.prefetch(ahead);
             }
-            (Kind::ArrayRead | Kind::ArrayWrite, None) => {
-                let mut emit = Emit { thread: self.thread(number), site, out, problems };
-                let array = self.accessed(first);
-                self.elements(array, Strided::from_word(second), write, &mut emit);
+            match (*first as u8, accesses) {
+                (kind @ (FIELD_READ | FIELD_WRITE), Accesses::Field(member)) => {
+                    let variable = match self.objects.accessed(*id, member) {
+                        Some(variable) => variable,
+                        None => {
+                            let object = self.accessed(*id);
+                            self.member_variable(object, member)
+                        }
+                    };
+                    let operation = match kind {
+                        FIELD_READ => Operation::Read(variable),
+                        _ => Operation::Write(variable),
+                    };
+                    out.push(Event { thread, site, operation });
+                    rest = behind;
+                }
+                (kind @ (ARRAY_READ | ARRAY_WRITE), Accesses::Elements) => {
+                    let [elements, behind @ ..] = behind else { break };
+                    let mut emit = Emit { thread, site, out, problems };
+                    let array = self.accessed(*id);
+                    self.elements(
+                        array,
+                        Strided::from_word(*elements),
+                        kind == ARRAY_WRITE,
+                        &mut emit,
+                    );
+                    rest = behind;
+                }
+                _ => break,
             }
-            _ => return false,
         }
-        true
+        RawEvents(rest)
     }
 }
