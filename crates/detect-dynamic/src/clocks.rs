@@ -37,8 +37,8 @@ impl Epoch {
     /// Before all others, and known to all.
     pub(crate) const NEVER: Self = Self(0);
 
-    /// Two that are no times, and that nobody knows: what is kept with such a one is something else than an access.
-    pub(crate) const MARKS: [Self; 2] = [Self(u64::MAX), Self(u64::MAX - 1)];
+    /// Some that are no times, and that nobody knows: what is kept with such a one is something else than an access.
+    pub(crate) const MARKS: [Self; 3] = [Self(u64::MAX), Self(u64::MAX - 1), Self(u64::MAX - 2)];
 
     #[inline]
     pub(crate) fn new(slot: SlotId, time: u64) -> Self {

@@ -26,6 +26,8 @@
 
 mod arrays;
 mod every_pair;
+mod pool;
+mod reads;
 mod states;
 
 use unsnarl_entity::SecondaryMap;
@@ -64,8 +66,9 @@ const TELLING: Telling = Telling {
     verdict: "and nothing in the run orders the two",
 };
 
-/// So many events before an access memory is asked for the state of its variable.
+/// So many events before an access memory is asked for the state of its variable, and so many for what that refers to.
 const AHEAD: usize = 16;
+const NEAR: usize = 6;
 
 fn make(options: &Options) -> Box<dyn Detector> {
     match options.all {
@@ -153,6 +156,9 @@ impl HappensBefore {
                 events.get(index + AHEAD)
             {
                 self.variables.prefetch(*it);
+            }
+            if let Some(Event { operation: Operation::Read(it), .. }) = events.get(index + NEAR) {
+                self.states.prefetch(&self.variables[*it].0);
             }
             if event.thread != thread {
                 return &events[index..];

@@ -3,6 +3,8 @@
 use unsnarl_entity::EntityId;
 use unsnarl_trace::SiteId;
 
+use super::pool::Pool;
+use super::reads::{Reads, ReadsOf};
 use crate::clocks::{Epoch, ThreadClock};
 use crate::lasts::{Last, put};
 use crate::races::Kind;
@@ -20,15 +22,16 @@ pub(super) struct State {
 enum Known {
     /// No race, and the last read, if any, comes after all others.
     Ordered { write: Last, read: Last },
-    /// No race, and concurrent reads since the last write: their place in the pool.
-    ReadShared { write: Last, reads: u32 },
+    /// No race, and concurrent reads since the last write.
+    ReadShared { write: Last, reads: ReadsOf },
     /// There was a race; the place of the history in its pool.
     Racy(u32),
 }
 
 /// In the place of the last read, or of both.
-const READ_SHARED: Epoch = Epoch::MARKS[0];
-const RACY: Epoch = Epoch::MARKS[1];
+const READ_BY_FEW: Epoch = Epoch::MARKS[0];
+const READ_BY_MANY: Epoch = Epoch::MARKS[1];
+const RACY: Epoch = Epoch::MARKS[2];
 
 impl Default for State {
     /// There was no access.
@@ -46,8 +49,16 @@ impl State {
         self.write.epoch == Epoch::NEVER && self.read.epoch == Epoch::NEVER
     }
 
-    fn read_shared(write: Last, reads: u32) -> Self {
-        Self { write, read: mark(READ_SHARED, reads) }
+    fn read_shared(write: Last, reads: ReadsOf) -> Self {
+        let read = match reads {
+            ReadsOf::Few(place) => mark(READ_BY_FEW, place),
+            ReadsOf::Many(place) => mark(READ_BY_MANY, place),
+        };
+        Self { write, read }
+    }
+
+    fn is_read_shared(&self) -> bool {
+        self.read.epoch == READ_BY_FEW || self.read.epoch == READ_BY_MANY
     }
 
     fn racy(history: u32) -> Self {
@@ -58,7 +69,12 @@ impl State {
         let Self { write, read } = self;
         match (write.epoch, read.epoch) {
             (RACY, _) => Known::Racy(write.site.index() as u32),
-            (_, READ_SHARED) => Known::ReadShared { write, reads: read.site.index() as u32 },
+            (_, READ_BY_FEW) => {
+                Known::ReadShared { write, reads: ReadsOf::Few(read.site.index() as u32) }
+            }
+            (_, READ_BY_MANY) => {
+                Known::ReadShared { write, reads: ReadsOf::Many(read.site.index() as u32) }
+            }
             _ => Known::Ordered { write, read },
         }
     }
@@ -72,39 +88,16 @@ fn mark(mark: Epoch, place: u32) -> Last {
 /// What states refer to.
 #[derive(Default)]
 pub(super) struct States {
-    /// Reads by several threads of variables without a race, of every slot the last, at the index of the slot.
-    reads: Pool<Vec<Last>>,
+    reads: Reads,
     /// Everything about variables with a race.
     histories: Pool<History>,
 }
 
-/// The last accesses of every slot, at the index of the slot.
+/// The last accesses of every slot, in the order of slots.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct History {
     writes: Vec<Last>,
     reads: Vec<Last>,
-}
-
-/// Values with places that are used again.
-#[derive(Default)]
-struct Pool<V> {
-    values: Vec<V>,
-    free: Vec<u32>,
-}
-
-impl<V> Pool<V> {
-    fn put(&mut self, value: V) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.values[place as usize] = value;
-                place
-            }
-            None => {
-                self.values.push(value);
-                u32::try_from(self.values.len() - 1).expect("no more places than variables")
-            }
-        }
-    }
 }
 
 impl States {
@@ -130,12 +123,11 @@ impl States {
     #[inline(never)]
     fn read_too(&mut self, state: &mut State, last: Last) {
         match state.known() {
-            Known::ReadShared { reads, .. } => put(&mut self.reads.values[reads as usize], last),
+            Known::ReadShared { write, reads } => {
+                *state = State::read_shared(write, self.reads.add(reads, last));
+            }
             Known::Ordered { write, read } => {
-                let reads = self.take_reads();
-                put(&mut self.reads.values[reads as usize], read);
-                put(&mut self.reads.values[reads as usize], last);
-                *state = State::read_shared(write, reads);
+                *state = State::read_shared(write, self.reads.begin(read, last));
             }
             Known::Racy(_) => {}
         }
@@ -144,7 +136,7 @@ impl States {
     /// A write at `last` by the thread with the clock. False if the variable has had a race, or has one now.
     #[inline(always)]
     pub(super) fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
-        if state.write.epoch == last.epoch && state.read.epoch != READ_SHARED {
+        if state.write.epoch == last.epoch && !state.is_read_shared() {
             return true;
         }
         if !state.write.is_known(clock) {
@@ -161,10 +153,10 @@ impl States {
     #[inline(never)]
     fn write_behind_reads(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
         let Known::ReadShared { reads, .. } = state.known() else { return false };
-        if !self.reads.values[reads as usize].iter().all(|read| read.is_known(clock)) {
+        if !self.reads.of(reads).iter().all(|read| read.is_known(clock)) {
             return false;
         }
-        self.give_back_reads(reads);
+        self.reads.give_back(reads);
         *state = State { write: last, read: Last::never() };
         true
     }
@@ -178,7 +170,7 @@ impl States {
         clock: &ThreadClock,
     ) -> Vec<(Last, Kind)> {
         let history = self.history(state);
-        let History { writes, reads } = &mut self.histories.values[history as usize];
+        let History { writes, reads } = self.histories.get_mut(history);
         let mut unordered: Vec<(Last, Kind)> =
             writes.iter().map(|&write| (write, Kind::Write)).collect();
         if kind == Kind::Write {
@@ -203,8 +195,8 @@ impl States {
             }
             Known::ReadShared { write, reads } => {
                 put(&mut history.writes, write);
-                history.reads.clone_from(&self.reads.values[reads as usize]);
-                self.give_back_reads(reads);
+                history.reads = self.reads.of(reads).to_vec();
+                self.reads.give_back(reads);
             }
         }
         let place = self.histories.put(history);
@@ -217,7 +209,7 @@ impl States {
     pub(super) fn is_repeated(state: &State, kind: Kind, last: Last) -> bool {
         match kind {
             Kind::Read => state.read.epoch == last.epoch,
-            Kind::Write => state.write.epoch == last.epoch && state.read.epoch != READ_SHARED,
+            Kind::Write => state.write.epoch == last.epoch && !state.is_read_shared(),
         }
     }
 
@@ -225,14 +217,9 @@ impl States {
     pub(super) fn copy(&mut self, state: State) -> State {
         match state.known() {
             Known::Ordered { .. } => state,
-            Known::ReadShared { write, reads: place } => {
-                let reads = self.take_reads();
-                let copied = self.reads.values[place as usize].clone();
-                self.reads.values[reads as usize] = copied;
-                State::read_shared(write, reads)
-            }
+            Known::ReadShared { write, reads } => State::read_shared(write, self.reads.copy(reads)),
             Known::Racy(place) => {
-                let history = self.histories.values[place as usize].clone();
+                let history = self.histories.get(place).clone();
                 State::racy(self.histories.put(history))
             }
         }
@@ -249,12 +236,9 @@ impl States {
             (
                 Known::ReadShared { write, reads },
                 Known::ReadShared { write: other_write, reads: other_reads },
-            ) => {
-                let values = &self.reads.values;
-                write == other_write && values[reads as usize] == values[other_reads as usize]
-            }
+            ) => write == other_write && self.reads.of(reads) == self.reads.of(other_reads),
             (Known::Racy(one), Known::Racy(other)) => {
-                self.histories.values[one as usize] == self.histories.values[other as usize]
+                self.histories.get(one) == self.histories.get(other)
             }
             _ => false,
         }
@@ -264,21 +248,19 @@ impl States {
     pub(super) fn forget(&mut self, state: State) {
         match state.known() {
             Known::Ordered { .. } => {}
-            Known::ReadShared { reads, .. } => self.give_back_reads(reads),
+            Known::ReadShared { reads, .. } => self.reads.give_back(reads),
             Known::Racy(place) => {
-                self.histories.values[place as usize] = History::default();
-                self.histories.free.push(place);
+                *self.histories.get_mut(place) = History::default();
+                self.histories.give_back(place);
             }
         }
     }
 
-    /// A place without reads. Places keep their memory.
-    fn take_reads(&mut self) -> u32 {
-        self.reads.free.pop().unwrap_or_else(|| self.reads.put(Vec::new()))
-    }
-
-    fn give_back_reads(&mut self, place: u32) {
-        self.reads.values[place as usize].clear();
-        self.reads.free.push(place);
+    /// Asks memory for what a state refers to, if that is needed as often as the state.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, state: &State) {
+        if state.read.epoch == READ_BY_FEW {
+            self.reads.prefetch(state.read.site.index() as u32);
+        }
     }
 }

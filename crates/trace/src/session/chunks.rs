@@ -54,7 +54,7 @@ pub(super) struct Words {
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) place: ChunkPlace,
-    words: ChunkWords,
+    pub(super) words: ChunkWords,
     /// The first word that was not read.
     next: usize,
 }

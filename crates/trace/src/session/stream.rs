@@ -118,8 +118,9 @@ impl Stream {
                 if !is_left && !chunk.is_full() {
                     return false;
                 }
-                storage.give_back(&chunk.place);
-                self.current = None;
+            }
+            if let Some(chunk) = self.current.take() {
+                storage.give_back(&chunk.place, chunk.words);
             }
             let Some(place) = self.chunks.pop_front() else { return false };
             self.has_ended = false;

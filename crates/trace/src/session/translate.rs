@@ -20,7 +20,7 @@ use unsnarl_models::Models;
 use self::calls::{Emit, InThread, KnownModels};
 use self::elements::VariableIds;
 use self::forget::Lives;
-use self::ids::{Groups, Member, ObjectIds};
+use self::ids::{Groups, Member, ObjectIds, Pages};
 use self::places::Orders;
 use self::plain::PlainPlaces;
 use self::stacks::Stacks;
@@ -44,10 +44,17 @@ pub(super) struct Descriptions {
     pub(super) class_names: FxHashMap<u64, Vec<u8>>,
     pub(super) thread_names: FxHashMap<u64, Vec<u8>>,
     pub(super) daemons: FxHashSet<u64>,
-    /// The id of the `Class` of an object.
-    pub(super) class_of: FxHashMap<u64, u64>,
+    /// The id of the `Class` of an object; 0 if it is not known.
+    pub(super) class_of: Pages<u64>,
     /// The texts of strings.
     pub(super) texts: FxHashMap<u64, Vec<u8>>,
+}
+
+impl Descriptions {
+    /// The id of the `Class` of an object, if it was told.
+    fn class_of(&self, object: u64) -> Option<u64> {
+        self.class_of.get(object).copied().filter(|&class| class != 0)
+    }
 }
 
 /// Turns events into those of the model and fills its tables.
@@ -64,10 +71,12 @@ pub(super) struct Translator {
     last_thread: Option<(u64, ThreadId)>,
     recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
+    /// The id of the `Class` of the last object that was seen first, and its name.
+    recent_class: Option<(u64, NameId)>,
     plain: PlainPlaces,
     objects: ObjectIds,
     groups: Groups,
-    locks: FxHashMap<ObjectId, LockId>,
+    locks: SecondaryMap<ObjectId, Option<LockId>>,
     variables: VariableIds,
     volatiles: FxHashMap<VariableId, ChannelId>,
     /// The fields of sites, and whether they are volatile.
@@ -110,10 +119,11 @@ impl Translator {
             last_thread: None,
             recent_sites: Recent::new(),
             recent_fields: Recent::new(),
+            recent_class: None,
             plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
             groups: Groups::default(),
-            locks: FxHashMap::default(),
+            locks: SecondaryMap::default(),
             variables: VariableIds::default(),
             volatiles: FxHashMap::default(),
             fields: FxHashMap::default(),
@@ -136,6 +146,7 @@ impl Translator {
 
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
+        self.recent_class = None;
         &mut self.descriptions
     }
 
@@ -403,18 +414,26 @@ impl Translator {
     }
 
     fn class_name(&mut self, object: u64) -> NameId {
-        let Descriptions { class_names, class_of, .. } = &self.descriptions;
-        let class = match class_of.get(&object).and_then(|class| class_names.get(class)) {
+        let class = self.descriptions.class_of(object);
+        match self.recent_class {
+            Some((recent, name)) if class == Some(recent) => return name,
+            _ => {}
+        }
+        let class_names = &self.descriptions.class_names;
+        let name = match class.and_then(|class| class_names.get(&class)) {
             Some(name) => source_type(name),
             None if class_names.contains_key(&object) => b"java.lang.Class".to_vec(),
             None => b"?".to_vec(),
         };
-        self.tables.names.intern(&class)
+        let is_known = class.is_some_and(|class| class_names.contains_key(&class));
+        let name = self.tables.names.intern(&name);
+        self.recent_class = class.filter(|_| is_known).map(|class| (class, name));
+        name
     }
 
     /// The class of an object. Another thread may have come to the object before this was told.
     fn describe(&mut self, [object, class]: [u64; 2]) {
-        self.descriptions.class_of.insert(object, class);
+        *self.descriptions.class_of.get_mut(object) = class;
         self.lives.first_seen(object);
         if let Some(known) = self.objects.get(object) {
             self.tables.objects[known].class = self.class_name(object);
@@ -434,7 +453,7 @@ impl Translator {
     fn lock(&mut self, object: u64) -> LockId {
         let object = self.object(object);
         let locks = &mut self.tables.locks;
-        *self.locks.entry(object).or_insert_with(|| locks.push(Lock::Object(object)))
+        *self.locks[object].get_or_insert_with(|| locks.push(Lock::Object(object)))
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {

@@ -255,7 +255,7 @@ impl Translator {
 
     /// The model of a call at a site on a receiver.
     fn model(&mut self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
-        let class = self.descriptions.class_of.get(&receiver).copied().unwrap_or(0);
+        let class = self.descriptions.class_of(receiver).unwrap_or(0);
         if let Some(known) = self.known_models.get(&(site, class)) {
             return known.clone();
         }
@@ -313,11 +313,11 @@ impl Translator {
 
     /// The internal name of the class of an object.
     pub(super) fn class_of(&self, object: u64) -> Option<Vec<u8>> {
-        let Some(class) = self.descriptions.class_of.get(&object) else {
+        let Some(class) = self.descriptions.class_of(object) else {
             let is_class = self.descriptions.class_names.contains_key(&object);
             return is_class.then(|| b"java/lang/Class".to_vec());
         };
-        self.descriptions.class_names.get(class).map(|name| internal_name(name))
+        self.descriptions.class_names.get(&class).map(|name| internal_name(name))
     }
 }
 

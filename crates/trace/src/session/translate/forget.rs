@@ -114,9 +114,14 @@ impl Translator {
                 known_of_dead.push(known);
             },
         );
-        descriptions
-            .class_of
-            .retain(|id, _| living.contains(id) || new.contains(id) || objects.get(*id).is_some());
+        descriptions.class_of.retain(|id, class| {
+            let is_kept = *class != 0
+                && (living.contains(&id) || new.contains(&id) || objects.get(id).is_some());
+            if !is_kept {
+                *class = 0;
+            }
+            is_kept
+        });
         let mut tell = |operation| out.push(Event { thread, site, operation });
         let mut forgotten = 0;
         for known in known_of_dead {

@@ -105,59 +105,50 @@ impl Groups {
 /// The objects by the ids that they have in the session, with the variables that are their fields.
 #[derive(Debug, Default)]
 pub(super) struct ObjectIds {
-    pages: Vec<Option<Box<[Known; PAGE]>>>,
-    others: FxHashMap<u64, Known>,
+    known: Pages<Known>,
     /// The blocks of objects behind their first ones, each with one more than the index of the next.
     blocks: Vec<(Block, u32)>,
     free_blocks: Vec<u32>,
 }
 
 impl ObjectIds {
-    #[inline]
-    fn known(&self, id: u64) -> Option<&Known> {
-        let (page, place) = place(id);
-        if page >= MOST_PAGES {
-            return self.others.get(&id);
-        }
-        Some(&self.pages.get(page as usize)?.as_ref()?[place])
-    }
-
-    fn known_mut(&mut self, id: u64) -> &mut Known {
-        let (page, place) = place(id);
-        if page >= MOST_PAGES {
-            return self.others.entry(id).or_default();
-        }
-        let page = page as usize;
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, None);
-        }
-        &mut self.pages[page].get_or_insert_with(|| Box::new([Known::default(); PAGE]))[place]
-    }
-
     /// The object with an id.
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<ObjectId> {
-        let index = self.known(id)?.object.checked_sub(1)?;
+        let index = self.known.get(id)?.object.checked_sub(1)?;
         Some(ObjectId::from_index(index as usize))
     }
 
     pub(super) fn insert(&mut self, id: u64, object: ObjectId) {
-        *self.known_mut(id) = Known { object: object.index() as u32 + 1, ..Known::default() };
+        *self.known.get_mut(id) = Known { object: object.index() as u32 + 1, ..Known::default() };
     }
 
     /// Asks memory for what is known of an object, if the word is the id of one.
     #[inline(always)]
     pub(super) fn prefetch(&self, word: u64) {
         let (page, place) = place(word);
-        if let Some(Some(page)) = self.pages.get(page as usize) {
+        if let Some(Some(page)) = self.known.pages.get(page as usize) {
             prefetch(&page[place]);
         }
     }
 
-    /// The variable that is a field of the object with an id, if it was accessed before and is in the object's first block.
+    /// The variable that is a field of the object with an id, if it was accessed before.
     #[inline]
     pub(super) fn accessed(&self, id: u64, member: Member) -> Option<VariableId> {
-        self.known(id)?.block.get(member)
+        let known = self.known.get(id)?;
+        known.block.get(member).or_else(|| self.accessed_behind(known.next, member))
+    }
+
+    /// The same in the other blocks of an object.
+    #[inline(never)]
+    fn accessed_behind(&self, mut next: u32, member: Member) -> Option<VariableId> {
+        loop {
+            let (block, behind) = &self.blocks[next.checked_sub(1)? as usize];
+            match block.get(member) {
+                None => next = *behind,
+                found => return found,
+            }
+        }
     }
 
     /// The variable that is a field of the object with an id, which must be there, and whether it was not accessed before.
@@ -169,7 +160,7 @@ impl ObjectIds {
         groups: &Groups,
         reserve: impl FnOnce(&[FieldId]) -> VariableId,
     ) -> (VariableId, bool) {
-        let known = *self.known_mut(id);
+        let known = *self.known.get_mut(id);
         let has_room = |block: &Block| block.group == member.group && member.slot < block.size;
         let bit = 1 << member.slot;
         let mark = |block: &mut Block| {
@@ -178,7 +169,7 @@ impl ObjectIds {
             (block.variable(member.slot), is_new)
         };
         if has_room(&known.block) {
-            return mark(&mut self.known_mut(id).block);
+            return mark(&mut self.known.get_mut(id).block);
         }
         let mut last = None;
         let mut next = known.next;
@@ -194,7 +185,7 @@ impl ObjectIds {
         let mut block = Block { base, group: member.group, size: fields.len() as u8, used: 0 };
         let variable = mark(&mut block);
         if known.block.size == 0 {
-            self.known_mut(id).block = block;
+            self.known.get_mut(id).block = block;
             return variable;
         }
         let new = match self.free_blocks.pop() {
@@ -209,19 +200,19 @@ impl ObjectIds {
         };
         match last {
             Some(last) => self.blocks[last as usize].1 = new + 1,
-            None => self.known_mut(id).next = new + 1,
+            None => self.known.get_mut(id).next = new + 1,
         }
         variable
     }
 
     /// Forgets the objects that are not to be kept, in the order of their ids but for strange ones, and tells of each what
-    /// was known. A page without objects goes.
+    /// was known.
     pub(super) fn retain(
         &mut self,
         mut keep: impl FnMut(u64, ObjectId) -> bool,
         mut dies: impl FnMut(ObjectId, Known),
     ) {
-        let mut keep_known = |id: u64, known: &mut Known| {
+        self.known.retain(|id, known| {
             let Some(index) = known.object.checked_sub(1) else { return false };
             let object = ObjectId::from_index(index as usize);
             let is_kept = keep(id, object);
@@ -229,18 +220,7 @@ impl ObjectIds {
                 dies(object, std::mem::take(known));
             }
             is_kept
-        };
-        for (number, page) in self.pages.iter_mut().enumerate() {
-            let Some(entries) = page else { continue };
-            let mut is_needed = false;
-            for (place, known) in entries.iter_mut().enumerate() {
-                is_needed |= keep_known((number * PAGE + place) as u64, known);
-            }
-            if !is_needed {
-                *page = None;
-            }
-        }
-        self.others.retain(|&id, known| keep_known(id, known));
+        });
     }
 
     /// Forgets the variables of a dead object: tells which were accessed, and where how many ids are that can be given
@@ -265,6 +245,57 @@ impl ObjectIds {
             self.free_blocks.push(index);
             next = behind;
         }
+    }
+}
+
+/// Values by the ids of objects. Without one of its own an id has the default.
+#[derive(Debug)]
+pub(in super::super) struct Pages<V> {
+    pages: Vec<Option<Box<[V; PAGE]>>>,
+    others: FxHashMap<u64, V>,
+}
+
+impl<V> Default for Pages<V> {
+    fn default() -> Self {
+        Self { pages: Vec::new(), others: FxHashMap::default() }
+    }
+}
+
+impl<V: Copy + Default> Pages<V> {
+    #[inline]
+    pub(in super::super) fn get(&self, id: u64) -> Option<&V> {
+        let (page, place) = place(id);
+        if page >= MOST_PAGES {
+            return self.others.get(&id);
+        }
+        Some(&self.pages.get(page as usize)?.as_ref()?[place])
+    }
+
+    pub(in super::super) fn get_mut(&mut self, id: u64) -> &mut V {
+        let (page, place) = place(id);
+        if page >= MOST_PAGES {
+            return self.others.entry(id).or_default();
+        }
+        let page = page as usize;
+        if page >= self.pages.len() {
+            self.pages.resize(page + 1, None);
+        }
+        &mut self.pages[page].get_or_insert_with(|| Box::new([V::default(); PAGE]))[place]
+    }
+
+    /// Goes through all, in the order of their ids but for strange ones. A page goes of which none is to be kept.
+    pub(in super::super) fn retain(&mut self, mut keep: impl FnMut(u64, &mut V) -> bool) {
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            let Some(values) = page else { continue };
+            let mut is_kept = false;
+            for (place, value) in values.iter_mut().enumerate() {
+                is_kept |= keep((number * PAGE + place) as u64, value);
+            }
+            if !is_kept {
+                *page = None;
+            }
+        }
+        self.others.retain(|&id, value| keep(id, value));
     }
 }
 
@@ -336,8 +367,7 @@ mod tests {
                     });
                     used += usize::from(is_new);
                     assert_eq!(*made.entry((id, field)).or_insert(variable), variable);
-                    let in_first = ids.accessed(id, member);
-                    assert!(in_first.is_none_or(|it| it == variable));
+                    assert_eq!(ids.accessed(id, member), Some(variable));
                 }
             }
         }
