@@ -30,11 +30,11 @@ mod pool;
 mod reads;
 mod states;
 
-use unsnarl_entity::SecondaryMap;
+use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
-use self::arrays::{Access, Arrays};
+use self::arrays::{Access, Arrays, Race};
 use self::every_pair::EveryPair;
 use self::states::{State, States};
 use crate::clocks::{Clocks, ThreadClock};
@@ -103,9 +103,9 @@ impl Detector for HappensBefore {
         let mut rest = events;
         while let Some(event) = rest.first() {
             rest = match event.operation {
-                Operation::Read(_) | Operation::Write(_) => self.accesses(rest, tables),
+                operation if operation.is_access() => self.accesses(rest, tables),
                 _ => {
-                    self.on_other(event, tables);
+                    self.on_other(event);
                     &rest[1..]
                 }
             };
@@ -144,36 +144,52 @@ fn checked(
 }
 
 impl HappensBefore {
-    /// Looks at accesses to variables by one thread, as long as there are such and none races: they are nearly all events,
-    /// and what the thread knows is looked up once. What is left of the events.
+    /// Looks at accesses by one thread, as long as there are such and none races: they are nearly all events, and what the
+    /// thread knows is looked up once. What is left of the events.
     fn accesses<'e>(&mut self, events: &'e [Event], tables: &Tables) -> &'e [Event] {
         let thread = events[0].thread;
         let around = self.surroundings.around(thread);
-        let clock: &ThreadClock = self.clocks.of(thread);
+        self.clocks.of(thread);
+        let clock = self.clocks.known(thread);
         let epoch = clock.now();
         for (index, event) in events.iter().enumerate() {
-            if let Some(Event { operation: Operation::Read(it) | Operation::Write(it), .. }) =
-                events.get(index + AHEAD)
-            {
-                self.variables.prefetch(*it);
+            if let Some(ahead) = events.get(index + AHEAD) {
+                self.variables.prefetch(variable_of(ahead));
             }
-            if let Some(Event { operation: Operation::Read(it), .. }) = events.get(index + NEAR) {
-                self.states.prefetch(&self.variables[*it].0);
+            if let Some(near) = events.get(index + NEAR) {
+                self.states.prefetch(&self.variables[variable_of(near)].0);
             }
             if event.thread != thread {
                 return &events[index..];
             }
             let last = Last { epoch, site: event.site, around };
-            let (variable, kind, is_ordered) = match event.operation {
-                Operation::Read(it) => {
-                    let state = &mut self.variables[it].0;
-                    (it, Kind::Read, self.states.read(state, last, clock))
-                }
-                Operation::Write(it) => {
-                    let state = &mut self.variables[it].0;
-                    (it, Kind::Write, self.states.write(state, last, clock))
+            let (variable, is_write) = match event.operation {
+                Operation::Read(variable) => (variable, false),
+                Operation::Write(variable) => (variable, true),
+                Operation::ReadElements(elements) | Operation::WriteElements(elements) => {
+                    let is_read = matches!(event.operation, Operation::ReadElements(_));
+                    let kind = if is_read { Kind::Read } else { Kind::Write };
+                    let (races, newly_racy) = (Vec::new(), 0);
+                    let states = &mut self.states;
+                    let mut access = Access { states, clock, kind, last, races, newly_racy };
+                    self.arrays.access(elements, &mut access);
+                    let Access { races, newly_racy, .. } = access;
+                    self.racy_variables += newly_racy;
+                    if races.is_empty() {
+                        continue;
+                    }
+                    self.elements_race(event, elements, kind, &races, tables);
+                    return &events[index + 1..];
                 }
                 _ => return &events[index..],
+            };
+            let OfVariable(state) = &mut self.variables[variable];
+            if state.access(is_write, last, clock) {
+                continue;
+            }
+            let (kind, is_ordered) = match is_write {
+                false => (Kind::Read, self.states.read(state, last, clock)),
+                true => (Kind::Write, self.states.write(state, last, clock)),
             };
             if !is_ordered {
                 self.race(event, variable, kind, last, tables);
@@ -183,14 +199,8 @@ impl HappensBefore {
         &[]
     }
 
-    fn on_other(&mut self, event: &Event, tables: &Tables) {
+    fn on_other(&mut self, event: &Event) {
         match event.operation {
-            Operation::ReadElements(elements) => {
-                self.elements(event, elements, Kind::Read, tables);
-            }
-            Operation::WriteElements(elements) => {
-                self.elements(event, elements, Kind::Write, tables);
-            }
             Operation::Forget(variable) => {
                 self.states.forget(std::mem::take(&mut self.variables[variable]).0);
             }
@@ -224,23 +234,16 @@ impl HappensBefore {
         }
     }
 
-    fn elements(&mut self, event: &Event, elements: Elements, kind: Kind, tables: &Tables) {
-        let around = self.surroundings.around(event.thread);
-        let clock: &ThreadClock = self.clocks.of(event.thread);
-        let mut access = Access {
-            states: &mut self.states,
-            clock,
-            kind,
-            last: Last { epoch: clock.now(), site: event.site, around },
-            races: Vec::new(),
-            newly_racy: 0,
-        };
-        self.arrays.access(elements, &mut access);
-        let Access { races, newly_racy, .. } = access;
-        if races.is_empty() {
-            self.racy_variables += newly_racy;
-            return;
-        }
+    /// Tells the elements that race, in the order in which they are accessed.
+    #[cold]
+    fn elements_race(
+        &mut self,
+        event: &Event,
+        elements: Elements,
+        kind: Kind,
+        races: &[Race],
+        tables: &Tables,
+    ) {
         let mut racing: Vec<(u32, usize)> = Vec::new();
         for (number, race) in races.iter().enumerate() {
             racing.extend(race.elements.indices().map(|index| (index as u32, number)));
@@ -249,13 +252,22 @@ impl HappensBefore {
         if !elements.ascends() {
             racing.reverse();
         }
-        self.racy_variables += newly_racy;
         let seen = self.surroundings.seen(event, kind);
         let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
         for (index, number) in racing {
             let element = Accessed::Element(elements.array(), index);
             tell(&mut self.races, element, &races[number].unordered, seen, &past, tables);
         }
+    }
+}
+
+/// The variable that an event accesses, and any other if it accesses none: memory may be asked for that as well, and not to
+/// ask would be a jump that nobody can foresee.
+#[inline(always)]
+fn variable_of(event: &Event) -> VariableId {
+    match event.operation {
+        Operation::Read(variable) | Operation::Write(variable) => variable,
+        _ => VariableId::from_index(0),
     }
 }
 

@@ -101,6 +101,11 @@ impl Arrays {
         if blocks.len() <= last_block {
             blocks.resize_with(last_block + 1, Block::default);
         }
+        if lowest >> BLOCK_BITS == last_block {
+            let base = last_block << BLOCK_BITS;
+            let stride = Stride { first: lowest - base, step, count: elements.len() as usize };
+            return blocks[last_block].access(stride, base, access);
+        }
         let mut first = lowest;
         for (number, block) in
             blocks.iter_mut().enumerate().take(last_block + 1).skip(lowest >> BLOCK_BITS)
@@ -235,6 +240,10 @@ fn run_of(index: usize, shift: u32, runs: &[Run]) -> usize {
 fn for_neighbours(elements: Stride, shift: u32, mut on: impl FnMut(std::ops::Range<usize>)) {
     let Stride { first, step, count } = elements;
     let distance = 1_usize << shift;
+    if step == distance || count == 1 {
+        let begin = place(first, shift);
+        return on(begin..begin + count);
+    }
     if !distance.is_multiple_of(step) {
         for index in elements.indices() {
             let place = place(index, shift);

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -130,12 +131,17 @@ impl Session {
                 if !self.has_outcome(stream) && self.storage.is_growing() {
                     return false;
                 }
-                self.ready.pop();
                 self.expected = self.expected.max(number.saturating_add(1));
                 self.deliver(stream, batch);
-                match self.streams[stream].next_number() {
-                    Some(number) => self.ready.push(Reverse((number, stream))),
-                    None => self.waiting.push(stream),
+                // It is still the first: most threads go on with the next number.
+                if let Some(mut first) = self.ready.peek_mut() {
+                    match self.streams[stream].next_number() {
+                        Some(number) => *first = Reverse((number, stream)),
+                        None => {
+                            PeekMut::pop(first);
+                            self.waiting.push(stream);
+                        }
+                    }
                 }
                 return true;
             }

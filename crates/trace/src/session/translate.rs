@@ -10,7 +10,6 @@ mod plain;
 mod stacks;
 mod tasks;
 
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +21,7 @@ use self::elements::VariableIds;
 use self::forget::Lives;
 use self::ids::{Groups, Member, ObjectIds, Pages};
 use self::places::Orders;
-use self::plain::PlainPlaces;
+use self::plain::{PlainPlaces, SiteIds};
 use self::stacks::Stacks;
 use super::chunks::{RawEvent, RawEvents};
 use super::classes::{ClassTable, Found};
@@ -67,9 +66,8 @@ pub(super) struct Translator {
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
-    /// The thread of the last event, and places and fields of the last ones.
+    /// The thread of the last event, and fields of the last ones.
     last_thread: Option<(u64, ThreadId)>,
-    recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
     /// The id of the `Class` of the last object that was seen first, and its name.
     recent_class: Option<(u64, NameId)>,
@@ -83,7 +81,7 @@ pub(super) struct Translator {
     fields: FxHashMap<u32, (FieldId, bool)>,
     declared: FxHashMap<(NameId, NameId), FieldId>,
     methods: FxHashMap<(NameId, NameId, NameId), MethodId>,
-    sites: FxHashMap<u32, SiteId>,
+    sites: SiteIds,
     /// Classes whose initializer has ended, by their names.
     initialized: FxHashMap<NameId, ChannelId>,
     /// The classes that are initialized when the code of a site runs.
@@ -117,7 +115,6 @@ impl Translator {
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
             last_thread: None,
-            recent_sites: Recent::new(),
             recent_fields: Recent::new(),
             recent_class: None,
             plain: PlainPlaces::default(),
@@ -129,7 +126,7 @@ impl Translator {
             fields: FxHashMap::default(),
             declared: FxHashMap::default(),
             methods: FxHashMap::default(),
-            sites: FxHashMap::default(),
+            sites: SiteIds::default(),
             initialized: FxHashMap::default(),
             initialized_at: SecondaryMap::default(),
             seen: FxHashSet::default(),
@@ -175,7 +172,7 @@ impl Translator {
     ) -> Option<RawEvent> {
         let mut rest = events;
         loop {
-            rest = self.plain_accesses(number, rest, out, problems);
+            rest = self.plain_accesses(number, rest, later, out, problems);
             let event = rest.next()?;
             let is_last = rest.is_empty();
             let following = if is_last { later } else { RawEvents(&[]) };
@@ -550,22 +547,20 @@ impl Translator {
     }
 
     fn site(&mut self, number: u32) -> SiteId {
-        if let Some(site) = self.recent_sites.get(number, number.into()) {
-            return site;
+        match self.sites.get(number) {
+            Some(site) => site,
+            None => {
+                let site = self.new_site(number);
+                self.sites.insert(number, site);
+                site
+            }
         }
-        let site = self.find_site(number);
-        self.recent_sites.set(number, number.into(), site);
-        site
     }
 
-    fn find_site(&mut self, number: u32) -> SiteId {
-        let Self { descriptions, tables, methods, sites, .. } = self;
+    fn new_site(&mut self, number: u32) -> SiteId {
+        let Self { descriptions, tables, methods, .. } = self;
         let Sites::Known(known) = &mut tables.sites else {
             unreachable!("made by `new` with known sites");
-        };
-        let entry = match sites.entry(number) {
-            Entry::Occupied(entry) => return *entry.get(),
-            Entry::Vacant(entry) => entry,
         };
         let names = &mut tables.names;
         let (site, names_of_method, file) = match descriptions.sites.get(&number) {
@@ -589,7 +584,7 @@ impl Translator {
             })
         });
         let line = site.and_then(|site| site.line).map(u32::from);
-        let id = *entry.insert(known.push(Site { method, line }));
+        let id = known.push(Site { method, line });
         if site.is_some_and(|site| site.operation == SiteOperation::UntestedWait) {
             tables.untested_waits.insert(id);
         }

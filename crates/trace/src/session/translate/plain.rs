@@ -1,6 +1,9 @@
 //! Accesses at places that do nothing else. They are nearly all events: what is known of such a place is found by its
 //! number at once, and the words of events are taken as they stand.
 
+use rustc_hash::FxHashMap;
+use unsnarl_entity::EntityId;
+
 use super::calls::Emit;
 use super::ids::Member;
 use super::{Strided, Translator};
@@ -33,6 +36,36 @@ enum Accesses {
     Elements,
 }
 
+/// The sites of places, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct SiteIds {
+    /// One more than the index of the site; 0 if there is none.
+    near: Vec<u32>,
+    others: FxHashMap<u32, SiteId>,
+}
+
+impl SiteIds {
+    #[inline]
+    pub(super) fn get(&self, number: u32) -> Option<SiteId> {
+        match self.near.get(number as usize) {
+            Some(site) => Some(SiteId::from_index(site.checked_sub(1)? as usize)),
+            None => self.others.get(&number).copied(),
+        }
+    }
+
+    pub(super) fn insert(&mut self, number: u32, site: SiteId) {
+        let index = number as usize;
+        if index >= MOST_PLACES {
+            self.others.insert(number, site);
+            return;
+        }
+        if index >= self.near.len() {
+            self.near.resize(index + 1, 0);
+        }
+        self.near[index] = site.index() as u32 + 1;
+    }
+}
+
 impl Translator {
     /// The place may be one of these: an event of it was translated, which accesses the field, or elements if there is
     /// none.
@@ -56,11 +89,13 @@ impl Translator {
     }
 
     /// Does all that [`translate`](Self::translate) does, as long as events are at such places and nobody wants to know
-    /// which methods threads are in. What is left of the events.
+    /// which methods threads are in. What is left of the events. `later` are the thread's next ones: their objects are
+    /// looked up soon as well.
     pub(super) fn plain_accesses<'w>(
         &mut self,
         number: u64,
         events: RawEvents<'w>,
+        later: RawEvents<'_>,
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) -> RawEvents<'w> {
@@ -81,7 +116,11 @@ impl Translator {
             else {
                 break;
             };
-            if let Some(&ahead) = behind.get(AHEAD - 1) {
+            let ahead = match behind.get(AHEAD - 1) {
+                None => later.0.get(AHEAD - 1 - behind.len()),
+                found => found,
+            };
+            if let Some(&ahead) = ahead {
                 self.objects.prefetch(ahead);
             }
             match (*first as u8, accesses) {
