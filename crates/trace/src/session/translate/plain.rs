@@ -157,3 +157,110 @@ impl Translator {
         RawEvents(rest)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use unsnarl_models::Models;
+
+    use super::*;
+    use crate::session::chunks::{RawEvent, write};
+    use crate::session::records::SiteRecord;
+    use crate::session::translate::Descriptions;
+
+    /// Fields of two classes, one of which has more of them than a group, elements, a static and a volatile field; what is
+    /// accessed in a constructor needs its class to be initialized.
+    fn translator(keeps_elements: bool) -> Translator {
+        let mut lines: Vec<String> = (1..=10)
+            .map(|site| format!("{site}\tA\tm\t()V\t\t\tfield\tA\tf{site}\tI\tplain"))
+            .collect();
+        lines.extend(
+            [
+                "11\tB\tm\t()V\t\t\tfield\tB\tf\tI\tplain",
+                "12\tA\tm\t()V\t\t\telement",
+                "13\tA\tm\t()V\t\t\tfield\tB\tv\tI\tvolatile",
+                "14\tA\t<init>\t()V\t\t\tfield\tA\tf1\tI\tplain",
+            ]
+            .map(str::to_owned),
+        );
+        let mut descriptions = Descriptions::default();
+        for line in lines {
+            let site = SiteRecord::parse(line.as_bytes()).unwrap();
+            descriptions.sites.insert(site.number, site);
+        }
+        let mut translator = Translator::new(descriptions, Arc::new(Models::default()), false);
+        if keeps_elements {
+            translator.keep_elements();
+        }
+        translator
+    }
+
+    fn event() -> impl Strategy<Value = RawEvent> {
+        use Kind::{
+            ArrayRead, ArrayWrite, ClassInitialized, FieldRead, FieldWrite, MonitorEnter,
+            NumberedRead, Object, StaticWrite,
+        };
+        let kinds = [
+            FieldRead,
+            FieldRead,
+            FieldWrite,
+            FieldWrite,
+            ArrayRead,
+            ArrayWrite,
+            MonitorEnter,
+            NumberedRead,
+            Object,
+            StaticWrite,
+            ClassInitialized,
+        ];
+        let kind = prop::sample::select(kinds.to_vec());
+        (kind, 0..17_u32, prop::array::uniform2(0..4_u64)).prop_map(|(kind, site, mut words)| {
+            words[kind.words()..].fill(0);
+            RawEvent { kind, site, words }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn accesses_are_translated_as_if_each_were_looked_at(
+            events in prop::collection::vec(event(), 0..80),
+            keeps_elements: bool,
+        ) {
+            let bytes: Vec<u8> = events.iter().flat_map(write::event).collect();
+            let words: Vec<u64> =
+                bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+            let nothing = RawEvents(&[]);
+            let mut together = translator(keeps_elements);
+            let (mut found, mut problems) = (Vec::new(), Problems::default());
+            together.translate_all(7, RawEvents(&words), nothing, &mut found, &mut problems);
+
+            let mut alone = translator(keeps_elements);
+            let (mut expected, mut expected_problems) = (Vec::new(), Problems::default());
+            for event in &events {
+                alone.translate(7, event, nothing, &mut expected, &mut expected_problems);
+            }
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(problems, expected_problems);
+            let (tables, expected_tables) = (together.tables(), alone.tables());
+            let accessed: BTreeSet<_> = found.iter().filter_map(|event| match event.operation {
+                Operation::Read(it) | Operation::Write(it) => Some(it),
+                _ => None,
+            }).collect();
+            for &variable in &accessed {
+                prop_assert_eq!(
+                    tables.variables[variable],
+                    expected_tables.variables[variable]
+                );
+            }
+            let different: BTreeSet<_> = accessed.iter()
+                .map(|&variable| format!("{:?}", tables.variables[variable])).collect();
+            prop_assert_eq!(different.len(), accessed.len());
+            // Volatile variables are accessed, but not by such events.
+            prop_assert!(tables.variable_count() >= accessed.len());
+            prop_assert_eq!(tables.variable_count(), expected_tables.variable_count());
+        }
+    }
+}
