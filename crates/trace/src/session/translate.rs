@@ -467,14 +467,17 @@ impl Translator {
 
     fn field_variable(&mut self, object: ObjectId, field: FieldId) -> VariableId {
         match self.groups.member(field, self.tables.fields[field]) {
-            Some(member) => self.member_variable(object, member),
+            Some(member) => {
+                let id = self.tables.objects[object].number;
+                self.member_variable(object, id, member)
+            }
             None => self.other_variable(Variable::Field(object, field)),
         }
     }
 
-    fn member_variable(&mut self, object: ObjectId, member: Member) -> VariableId {
+    /// The variable that is a field of an object with an id.
+    fn member_variable(&mut self, object: ObjectId, id: u64, member: Member) -> VariableId {
         let Self { tables, lives, objects, groups, .. } = self;
-        let id = tables.objects[object].number;
         let (variable, is_new) = objects.field(id, member, groups, |fields| {
             let variables = fields.iter().map(|&field| Variable::Field(object, field));
             lives.reserve(variables, tables)

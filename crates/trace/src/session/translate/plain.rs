@@ -129,7 +129,7 @@ impl Translator {
                         Some(variable) => variable,
                         None => {
                             let object = self.accessed(*id);
-                            self.member_variable(object, member)
+                            self.member_variable(object, *id, member)
                         }
                     };
                     let operation = match kind {
