@@ -7,6 +7,7 @@ mod forget;
 mod ids;
 mod places;
 mod plain;
+mod sites;
 mod stacks;
 mod tasks;
 
@@ -21,17 +22,18 @@ use self::elements::VariableIds;
 use self::forget::Lives;
 use self::ids::{Groups, Member, ObjectIds, Pages};
 use self::places::Orders;
-use self::plain::{PlainPlaces, SiteIds};
+use self::plain::PlainPlaces;
+use self::sites::{SiteIds, missing_site};
 use self::stacks::Stacks;
 use super::chunks::{RawEvent, RawEvents};
-use super::classes::{ClassTable, Found};
+use super::classes::ClassTable;
 use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
 use crate::{
-    Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
-    NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
-    Thread, ThreadId, Variable, VariableId,
+    Channel, ChannelId, Container, Elements, Event, FieldId, Lock, LockId, MethodId, NameId,
+    Object, ObjectId, Operation, Problems, SiteId, Sites, Store, Tables, Thread, ThreadId,
+    Variable, VariableId,
 };
 
 /// What the tables of a session say.
@@ -496,108 +498,6 @@ impl Translator {
             tables.channels.push(Channel::Named(name))
         })
     }
-
-    /// The field that a site accesses and whether it is volatile. A field of which that cannot be known is
-    /// taken for volatile, and told as a problem.
-    fn field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
-        let known = self.recent_fields.get(site, site.into());
-        if known.is_some() {
-            return known;
-        }
-        let found = self.find_field(site, problems)?;
-        self.recent_fields.set(site, site.into(), found);
-        Some(found)
-    }
-
-    fn find_field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
-        if let Some(&known) = self.fields.get(&site) {
-            return Some(known);
-        }
-        let operation = self.descriptions.sites.get(&site).map(|record| &record.operation);
-        let Some(SiteOperation::Field { class, name, descriptor, volatility }) = operation else {
-            missing_site(site, problems);
-            return None;
-        };
-        let found = self.descriptions.classes.find(class, name, descriptor);
-        let (declaring, volatility) = match found {
-            Found::Field(field) => (field.class, field.volatility),
-            Found::Nowhere => (&class[..], Volatility::Plain),
-            Found::Unknown if *volatility == Volatility::Unknown => {
-                problems.add(|| Problem {
-                    place: format!("site {site}"),
-                    expected: "a field of a class that was loaded",
-                    found: String::from_utf8_lossy(&[class, &b"."[..], name].concat()).into_owned(),
-                });
-                (&class[..], Volatility::Unknown)
-            }
-            Found::Unknown => (&class[..], *volatility),
-        };
-        let (declaring, name) = (declaring.to_vec(), name.clone());
-        let field = self.declared_field(&declaring, &name, volatility);
-        let found = (field, volatility.may_be_volatile());
-        self.fields.insert(site, found);
-        Some(found)
-    }
-
-    /// A field by the internal name of the class that declares it.
-    fn declared_field(&mut self, class: &[u8], name: &[u8], volatility: Volatility) -> FieldId {
-        let class = self.tables.names.intern(&binary(class));
-        let name = self.tables.names.intern(name);
-        let fields = &mut self.tables.fields;
-        *self.declared.entry((class, name)).or_insert_with(|| {
-            fields.push(Field { class, name, is_final: volatility == Volatility::Final })
-        })
-    }
-
-    fn site(&mut self, number: u32) -> SiteId {
-        match self.sites.get(number) {
-            Some(site) => site,
-            None => {
-                let site = self.new_site(number);
-                self.sites.insert(number, site);
-                site
-            }
-        }
-    }
-
-    fn new_site(&mut self, number: u32) -> SiteId {
-        let Self { descriptions, tables, methods, .. } = self;
-        let Sites::Known(known) = &mut tables.sites else {
-            unreachable!("made by `new` with known sites");
-        };
-        let names = &mut tables.names;
-        let (site, names_of_method, file) = match descriptions.sites.get(&number) {
-            // Hooks in the JDK itself, such as the start of a thread, have no site.
-            None => (None, [&b""[..], b"?", b""].map(|name| names.intern(name)), None),
-            Some(site) => {
-                let class = names.intern(&binary(&site.class));
-                let file = (!site.file.is_empty()).then(|| names.intern(&site.file));
-                let method = names.intern(&site.method);
-                (Some(site), [class, method, names.intern(&site.descriptor)], file)
-            }
-        };
-        let [class, name, descriptor] = names_of_method;
-        let known_methods = &mut tables.methods;
-        let method = *methods.entry((class, name, descriptor)).or_insert_with(|| {
-            known_methods.push(Method {
-                class: site.map(|_| class),
-                name,
-                descriptor: site.map(|_| descriptor),
-                file,
-            })
-        });
-        let line = site.and_then(|site| site.line).map(u32::from);
-        let id = known.push(Site { method, line });
-        if site.is_some_and(|site| site.operation == SiteOperation::UntestedWait) {
-            tables.untested_waits.insert(id);
-        }
-        // A static method or a constructor runs only when its class and those above it are initialized.
-        if let Some(site) = site.filter(|site| site.is_static || site.method == b"<init>") {
-            let above = descriptions.classes.superclasses(&site.class);
-            self.initialized_at[id] = above.map(|class| names.intern(&binary(class))).collect();
-        }
-        id
-    }
 }
 
 /// Elements of an array at equal distances: the first, how far the next one is, how many there are behind it.
@@ -618,14 +518,6 @@ impl Strided {
         let next = move |index: &u32| Some(index.wrapping_add_signed(self.distance.into()));
         std::iter::successors(Some(self.first), next).take(usize::from(self.behind) + 1)
     }
-}
-
-fn missing_site(site: u32, problems: &mut Problems) {
-    problems.add(|| Problem {
-        place: format!("site {site}"),
-        expected: "a line in the table of sites that fits its event",
-        found: "none".into(),
-    });
 }
 
 /// The binary name of a class, with dots.

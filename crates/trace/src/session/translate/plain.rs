@@ -1,9 +1,6 @@
 //! Accesses at places that do nothing else. They are nearly all events: what is known of such a place is found by its
 //! number at once, and the words of events are taken as they stand.
 
-use rustc_hash::FxHashMap;
-use unsnarl_entity::EntityId;
-
 use super::calls::Emit;
 use super::ids::Member;
 use super::{Strided, Translator};
@@ -34,36 +31,6 @@ enum Accesses {
     Unknown,
     Field(Member),
     Elements,
-}
-
-/// The sites of places, by their numbers.
-#[derive(Debug, Default)]
-pub(super) struct SiteIds {
-    /// One more than the index of the site; 0 if there is none.
-    near: Vec<u32>,
-    others: FxHashMap<u32, SiteId>,
-}
-
-impl SiteIds {
-    #[inline]
-    pub(super) fn get(&self, number: u32) -> Option<SiteId> {
-        match self.near.get(number as usize) {
-            Some(site) => Some(SiteId::from_index(site.checked_sub(1)? as usize)),
-            None => self.others.get(&number).copied(),
-        }
-    }
-
-    pub(super) fn insert(&mut self, number: u32, site: SiteId) {
-        let index = number as usize;
-        if index >= MOST_PLACES {
-            self.others.insert(number, site);
-            return;
-        }
-        if index >= self.near.len() {
-            self.near.resize(index + 1, 0);
-        }
-        self.near[index] = site.index() as u32 + 1;
-    }
 }
 
 impl Translator {
