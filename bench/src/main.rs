@@ -9,7 +9,8 @@
 //! cargo run --release -p unsnarl-bench -- detectors         what each dynamic detector costs
 //! cargo run --release -p unsnarl-bench -- live [PROGRAM…]   programs with `unsnarl run` and without it
 //! cargo run --release -p unsnarl-bench -- record [PROGRAM…] programs with the agent and without it
-//! cargo run --release -p unsnarl-bench -- traces [MILLIONS] reading a trace as text, and races in it
+//! cargo run --release -p unsnarl-bench -- sessions DIR…     reading recordings, and races in them
+//! cargo run --release -p unsnarl-bench -- traces [MILLIONS] the same of traces that are made, as text and as sessions
 //! ```
 //!
 //! Every figure is the best of several runs in one process, memory is measured in a process of its
@@ -23,6 +24,7 @@ mod classes;
 mod detectors;
 mod measure;
 mod record;
+mod sessions;
 mod traces;
 
 use std::process::ExitCode;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         ["detectors"] => detectors::run(),
         ["live", names @ ..] => record::live(names),
         ["record", names @ ..] => record::run(names),
+        ["sessions", folders @ ..] => traces::recordings(folders),
         ["traces"] => traces::run("20"),
         ["traces", millions] => traces::run(millions),
         // Run by ourselves, for a fresh process.
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
         ["detector", name, trace] => detectors::print_one(name, trace),
         _ => Err(
             "usage: unsnarl-bench [classes | callgraph JAR… | check [programs | JAR[=ENTRY]…] | \
-                 detectors | live [PROGRAM…] | record [PROGRAM…] | traces [MILLIONS]]"
+                 detectors | live [PROGRAM…] | record [PROGRAM…] | sessions DIR… | traces [MILLIONS]]"
                 .to_owned(),
         ),
     };

@@ -9,7 +9,8 @@ use unsnarl_entity::EntityId;
 use unsnarl_trace::std_text::StdWriter;
 use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId, open};
 
-use crate::measure::{best_of_three, own_memory};
+use crate::measure::{own_memory, processor_of_three};
+use crate::sessions::SessionWriter;
 
 /// The programs whose traces are made: how many threads, locks and variables, and of a thousand
 /// accesses how many are to variables of all threads without a lock.
@@ -28,38 +29,63 @@ pub(crate) struct Shape {
     pub(crate) racy: usize,
 }
 
-/// Prints a row for each shape of trace.
+/// Prints a row for each shape of trace, in both forms.
 pub(crate) fn run(millions: &str) -> Result<(), String> {
     let millions: usize = millions.parse().map_err(|error| format!("{millions}: {error}"))?;
     let count = millions * 1_000_000;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let path = folder.path().join("trace.std");
-    println!("traces of {millions} M events as STD text, one core, best of three");
+    println!("traces of {millions} M events, processor time, best of three");
     println!(
-        "{:<26} {:>8} {:>12} {:>20} {:>8} {:>14}",
-        "trace", "MB", "read M/s", "happens-before M/s", "peer", "racing events"
+        "{:<26} {:>8} {:>8} {:>12} {:>20} {:>8} {:>14}",
+        "trace", "form", "MB", "read M/s", "happens-before M/s", "peer", "racing events"
     );
     for (name, shape) in SHAPES {
-        generate(shape, count, &path).map_err(|error| error.to_string())?;
-        let bytes = std::fs::metadata(&path).map_err(|error| error.to_string())?.len();
-        let mut outcome = Ok((0, 0));
-        let read = best_of_three(|| outcome = analyze(&path, false));
-        let (events, _) = std::mem::replace(&mut outcome, Ok((0, 0)))?;
-        let with_races = best_of_three(|| outcome = analyze(&path, true));
-        let (_, racing) = outcome?;
-        println!(
-            "{name:<26} {:>8.0} {:>12.1} {:>20.1} {:>7.0}x {racing:>14}",
-            bytes as f64 / 1e6,
-            events as f64 / read / 1e6,
-            events as f64 / with_races / 1e6,
-            events as f64 / with_races / PEER,
-        );
+        let text = folder.path().join("trace.std");
+        generate(shape, count, &text).map_err(|error| error.to_string())?;
+        row(name, "STD", &text)?;
+        let session = folder.path().join("session");
+        generate_session(shape, count, &session).map_err(|error| error.to_string())?;
+        row(name, "session", &session)?;
+        std::fs::remove_dir_all(&session).map_err(|error| error.to_string())?;
     }
     if let Some(memory) = own_memory() {
         println!("memory after the last: {:.0} MB", memory as f64 / 1e6);
     }
     println!("peer: times the 0.5 M events/s of a Java analyzer on STD text on such a machine.");
     Ok(())
+}
+
+/// Prints a row for each recording.
+pub(crate) fn recordings(folders: &[&str]) -> Result<(), String> {
+    println!("processor time, best of three");
+    for folder in folders {
+        row(folder, "session", Path::new(folder))?;
+    }
+    Ok(())
+}
+
+fn row(name: &str, form: &str, path: &Path) -> Result<(), String> {
+    let mut outcome = Ok((0, 0));
+    let read = processor_of_three(|| outcome = analyze(path, false));
+    let (events, _) = std::mem::replace(&mut outcome, Ok((0, 0)))?;
+    let with_races = processor_of_three(|| outcome = analyze(path, true));
+    let (_, racing) = outcome?;
+    println!(
+        "{name:<26} {form:>8} {:>8.0} {:>12.1} {:>20.1} {:>7.0}x {racing:>14}",
+        size(path).map_err(|error| error.to_string())? as f64 / 1e6,
+        events as f64 / read / 1e6,
+        events as f64 / with_races / 1e6,
+        events as f64 / with_races / PEER,
+    );
+    Ok(())
+}
+
+/// The bytes of a file, or of the files in a folder.
+fn size(path: &Path) -> std::io::Result<u64> {
+    if path.is_file() {
+        return Ok(std::fs::metadata(path)?.len());
+    }
+    std::fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
 /// What a Java analyzer of STD traces does in a second on this kind of machine.
@@ -87,10 +113,28 @@ pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), Strin
     }
 }
 
-/// Writes a trace in which threads take turns: each enters a lock, accesses variables that the lock
-/// guards and some of its own, and leaves the lock.
+/// Writes a trace as text.
 pub(crate) fn generate(shape: Shape, count: usize, path: &Path) -> std::io::Result<()> {
     let mut writer = StdWriter::new(BufWriter::with_capacity(1 << 20, File::create(path)?));
+    take_turns(shape, count, |event| writer.write(event))?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// Writes the same trace as an agent does, into a new folder.
+fn generate_session(shape: Shape, count: usize, folder: &Path) -> std::io::Result<()> {
+    let mut writer = SessionWriter::create(folder)?;
+    take_turns(shape, count, |event| writer.write(event))?;
+    writer.finish()
+}
+
+/// A trace in which threads take turns: each enters a lock, accesses variables that the lock guards and some of its own,
+/// and leaves the lock.
+fn take_turns(
+    shape: Shape,
+    count: usize,
+    mut to: impl FnMut(&Event) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let mut random = Random(1);
     let mut written = 0;
     let per_lock = shape.variables / 2 / shape.locks;
@@ -101,7 +145,7 @@ pub(crate) fn generate(shape: Shape, count: usize, path: &Path) -> std::io::Resu
         let mut write = |operation| {
             written += 1;
             let site = SiteId::from_index(written % 5000);
-            writer.write(&Event { thread: ThreadId::from_index(thread), site, operation })
+            to(&Event { thread: ThreadId::from_index(thread), site, operation })
         };
         write(Operation::Acquire(LockId::from_index(lock)))?;
         for _ in 0..4 + random.below(8) {
@@ -118,7 +162,6 @@ pub(crate) fn generate(shape: Shape, count: usize, path: &Path) -> std::io::Resu
         }
         write(Operation::Release(LockId::from_index(lock)))?;
     }
-    writer.finish()?;
     Ok(())
 }
 

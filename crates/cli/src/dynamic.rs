@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use unsnarl_detect_dynamic::on_all_in_parallel;
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
-use unsnarl_detect_dynamic::{Executed, Places};
+use unsnarl_detect_dynamic::{Executed, Outline, Places, on_all_in_parallel};
 use unsnarl_findings::{Finding, Report, Rule, Statistic};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
@@ -17,6 +16,8 @@ use crate::args::DetectArguments;
 /// How many events several detectors are shown at once. Between two portions they wait for each other, since what ids
 /// stand for grows while events are read.
 const GATHERED: usize = 1 << 16;
+/// How many events those are shown at once that do not look at accesses.
+const OUTLINED: usize = 1 << 14;
 
 /// Detectors with their lines in the table.
 pub(crate) type Detectors = Vec<(&'static DetectorEntry, Box<dyn Detector>)>;
@@ -40,6 +41,13 @@ pub(crate) fn rules(arguments: &DetectArguments) -> impl Fn(Rule) -> bool {
 pub(crate) fn detectors(arguments: &DetectArguments) -> Detectors {
     let options = Options { all: arguments.all };
     chosen(arguments).into_iter().map(|entry| (entry, (entry.make)(&options))).collect()
+}
+
+/// Shows events to the detectors that look at accesses, or to those that do not.
+fn show(detectors: &mut Detectors, accesses: bool, events: &[Event], tables: &Tables) {
+    let detecting = detectors.iter_mut().map(|(_, detector)| detector);
+    let chosen = detecting.filter(|detector| detector.looks_at_accesses() == accesses);
+    on_all_in_parallel(chosen, events, tables);
 }
 
 /// The traces with the folders of runs replaced by the sessions in them.
@@ -112,15 +120,19 @@ impl Analyzed {
         if detectors.iter().all(|(_, detector)| detector.takes_elements()) {
             source.keep_elements();
         }
-        let most = if detectors.len() > 1 { GATHERED } else { 1 };
+        let looking = detectors.iter().filter(|(_, detector)| detector.looks_at_accesses()).count();
+        let most = if looking > 1 { GATHERED } else { 1 };
         let mut executed = self.places.is_some().then(Executed::default);
         let (mut batch, mut gathered) = (Vec::new(), Vec::new());
+        let mut outline = Outline::default();
         let mut events = 0;
         let outcome = loop {
             let next = source.next_batch(&mut batch);
             let has_ended = next.is_err() || batch.is_empty();
-            if next.is_ok() {
-                gathered.append(&mut batch);
+            match &next {
+                Ok(()) if gathered.is_empty() => std::mem::swap(&mut gathered, &mut batch),
+                Ok(()) => gathered.append(&mut batch),
+                Err(_) => {}
             }
             // Ids of what is forgotten come again in the next batch.
             let forgets = gathered.last().is_some_and(|it: &Event| it.operation.forgets());
@@ -129,8 +141,14 @@ impl Analyzed {
                 if let Some(executed) = &mut executed {
                     executed.on_all(&gathered);
                 }
-                let detecting = detectors.iter_mut().map(|(_, detector)| detector);
-                on_all_in_parallel(detecting, &gathered, source.tables());
+                show(&mut detectors, true, &gathered, source.tables());
+                if looking < detectors.len() {
+                    outline.add(&gathered);
+                }
+                if has_ended || forgets || outline.events().len() >= OUTLINED {
+                    show(&mut detectors, false, outline.events(), source.tables());
+                    outline.clear();
+                }
                 for (entry, detector) in &mut detectors {
                     each(entry, &detector.take_racing_events(), source.tables())?;
                 }
@@ -177,7 +195,7 @@ impl Analyzed {
         self.add("traces", 1);
         self.add("threads", tables.threads.len());
         self.add("locks", tables.locks.len());
-        self.add("variables", tables.variables.len());
+        self.add("variables", tables.variable_count());
     }
 
     fn add_checked(&mut self, checked: Checked) {

@@ -37,6 +37,9 @@ impl Epoch {
     /// Before all others, and known to all.
     pub(crate) const NEVER: Self = Self(0);
 
+    /// Some that are no times, and that nobody knows: what is kept with such a one is something else than an access.
+    pub(crate) const MARKS: [Self; 3] = [Self(u64::MAX), Self(u64::MAX - 1), Self(u64::MAX - 2)];
+
     #[inline]
     pub(crate) fn new(slot: SlotId, time: u64) -> Self {
         Self((slot.index() as u64) << TIME_BITS | time)
@@ -101,7 +104,7 @@ pub(crate) struct ThreadClock {
     now: Epoch,
     /// Whether the slot was given back.
     has_ended: bool,
-    /// What it knows of other slots.
+    /// What it knows of other slots; of its own it may have any time up to now.
     known: VectorClock,
     /// Whether it may know more than when it last published.
     has_news: bool,
@@ -126,6 +129,13 @@ impl ThreadClock {
         epoch.slot() == self.now.slot() || self.known.knows(epoch)
     }
 
+    /// Whether a step certainly comes before what the thread does now: a quick answer, which for threads with high slots may
+    /// be no although [`knows`](Self::knows) says yes.
+    #[inline(always)]
+    pub(crate) fn surely_knows(&self, epoch: Epoch) -> bool {
+        epoch.time() <= self.known.near_time(epoch.slot().index())
+    }
+
     /// Takes over all that another thread knows. Who knows what that thread last published, and it has
     /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
@@ -134,6 +144,13 @@ impl ThreadClock {
         }
         self.known.add_epoch(other.now);
         self.has_news = true;
+    }
+
+    /// What the thread does from now on is at a later time, or in another slot.
+    #[inline]
+    fn begin(&mut self, now: Epoch) {
+        self.now = now;
+        self.known.add_near(now.slot().index(), now.time());
     }
 
     #[inline]
@@ -147,7 +164,7 @@ impl ThreadClock {
     fn publish(&mut self, to: &mut VectorClock) {
         to.join(&self.known);
         to.add_epoch(self.now);
-        self.now = self.now.next();
+        self.begin(self.now.next());
         self.has_news = false;
     }
 }
@@ -198,6 +215,12 @@ impl Clocks {
             self.give_slot(thread);
         }
         &mut self.threads[thread]
+    }
+
+    /// The same of a thread that has a slot.
+    #[inline]
+    pub(crate) fn known(&self, thread: ThreadId) -> &ThreadClock {
+        &self.threads[thread]
     }
 
     /// When a thread is; [`Epoch::NEVER`] before its first step.
@@ -272,7 +295,8 @@ impl Clocks {
         let clock = &mut self.threads[thread];
         clock.known.add_epoch(clock.now);
         clock.has_news = true;
-        clock.now = self.slots.first_epoch(thread, &clock.known);
+        let now = self.slots.first_epoch(thread, &clock.known);
+        clock.begin(now);
         clock.has_ended = false;
     }
 

@@ -65,6 +65,10 @@ impl Detector for Deadlock {
         true
     }
 
+    fn looks_at_accesses(&self) -> bool {
+        false
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }
@@ -84,7 +88,7 @@ impl Detector for Deadlock {
 
 impl Deadlock {
     fn request(&self, event: &Event, lock: LockId) -> Acquisition {
-        let Surroundings { locksets, calls } = &self.surroundings;
+        let Surroundings { locksets, calls, .. } = &self.surroundings;
         Acquisition {
             thread: event.thread,
             held: locksets.held(event.thread),

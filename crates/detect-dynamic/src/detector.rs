@@ -29,6 +29,11 @@ pub trait Detector: Send {
         false
     }
 
+    /// Whether it looks at every access. If not, an [`Outline`](crate::Outline) of the trace says the same to it.
+    fn looks_at_accesses(&self) -> bool {
+        true
+    }
+
     /// The events that raced since the last call, in the order of the trace, and forgets them.
     fn take_racing_events(&mut self) -> Vec<RacingEvent>;
 

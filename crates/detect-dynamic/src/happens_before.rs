@@ -26,15 +26,15 @@
 
 mod arrays;
 mod every_pair;
+mod pool;
+mod reads;
 mod states;
 
-use std::hint::black_box;
-
-use unsnarl_entity::SecondaryMap;
+use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
-use self::arrays::{Access, Arrays};
+use self::arrays::{Access, Arrays, Race};
 use self::every_pair::EveryPair;
 use self::states::{State, States};
 use crate::clocks::{Clocks, ThreadClock};
@@ -42,7 +42,6 @@ use crate::describe::RaceSubject;
 use crate::detector::{Accessed, RacingEvent};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, Options};
 use crate::lasts::Last;
-use crate::locksets::Locksets;
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
 use crate::steps::{Place, Steps};
 
@@ -67,9 +66,9 @@ const TELLING: Telling = Telling {
     verdict: "and nothing in the run orders the two",
 };
 
-/// Of so many events the states of the variables are asked for before the first is looked at: memory delivers many
-/// of them in the time of one.
-const NEAR: usize = 16;
+/// So many events before an access memory is asked for the state of its variable, and so many for what that refers to.
+const AHEAD: usize = 16;
+const NEAR: usize = 6;
 
 fn make(options: &Options) -> Box<dyn Detector> {
     match options.all {
@@ -83,48 +82,33 @@ struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
     steps: Steps<Place>,
-    variables: SecondaryMap<VariableId, State>,
+    variables: SecondaryMap<VariableId, OfVariable>,
     arrays: Arrays,
     states: States,
     racy_variables: u64,
     races: Races,
 }
 
-// Accesses are nearly all events: they are handled in the loop over a batch, without a call.
+/// The state of a variable, in one line of a cache.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct OfVariable(State);
+
 impl Detector for HappensBefore {
-    #[inline(always)]
     fn on(&mut self, event: &Event, tables: &Tables) {
-        match event.operation {
-            Operation::Read(variable) => self.read(event, variable, tables),
-            Operation::Write(variable) => self.write(event, variable, tables),
-            Operation::ReadElements(elements) => {
-                self.elements(event, elements, Kind::Read, tables);
-            }
-            Operation::WriteElements(elements) => {
-                self.elements(event, elements, Kind::Write, tables);
-            }
-            Operation::Forget(variable) => {
-                self.states.forget(std::mem::take(&mut self.variables[variable]));
-            }
-            Operation::ForgetElements(array) => self.arrays.forget(array, &mut self.states),
-            _ => {
-                self.steps.on(event, &self.clocks, &self.surroundings.locksets);
-                self.clocks.on(event);
-                self.surroundings.on(event);
-            }
-        }
+        self.on_all(std::slice::from_ref(event), tables);
     }
 
     fn on_all(&mut self, events: &[Event], tables: &Tables) {
-        for near in events.chunks(NEAR) {
-            for event in near {
-                if let Operation::Read(variable) | Operation::Write(variable) = event.operation {
-                    black_box(self.states.fetch(&self.variables[variable]));
+        let mut rest = events;
+        while let Some(event) = rest.first() {
+            rest = match event.operation {
+                operation if operation.is_access() => self.accesses(rest, tables),
+                _ => {
+                    self.on_other(event);
+                    &rest[1..]
                 }
-            }
-            for event in near {
-                self.on(event, tables);
-            }
+            };
         }
     }
 
@@ -160,32 +144,89 @@ fn checked(
 }
 
 impl HappensBefore {
-    #[inline(always)]
-    fn read(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
-        let clock: &ThreadClock = self.clocks.of(event.thread);
-        let last = Last::new(clock.now(), &self.surroundings.seen(event, Kind::Read));
-        if !self.states.read(&mut self.variables[variable], last, clock) {
-            self.race(event, variable, Kind::Read, tables);
+    /// Looks at accesses by one thread, as long as there are such and none races: they are nearly all events, and what the
+    /// thread knows is looked up once. What is left of the events.
+    fn accesses<'e>(&mut self, events: &'e [Event], tables: &Tables) -> &'e [Event] {
+        let thread = events[0].thread;
+        let around = self.surroundings.around(thread);
+        self.clocks.of(thread);
+        let clock = self.clocks.known(thread);
+        let epoch = clock.now();
+        for (index, event) in events.iter().enumerate() {
+            if let Some(ahead) = events.get(index + AHEAD) {
+                self.variables.prefetch(variable_of(ahead));
+            }
+            if let Some(near) = events.get(index + NEAR) {
+                self.states.prefetch(&self.variables[variable_of(near)].0);
+            }
+            if event.thread != thread {
+                return &events[index..];
+            }
+            let last = Last { epoch, site: event.site, around };
+            let (variable, is_write) = match event.operation {
+                Operation::Read(variable) => (variable, false),
+                Operation::Write(variable) => (variable, true),
+                Operation::ReadElements(elements) | Operation::WriteElements(elements) => {
+                    let is_read = matches!(event.operation, Operation::ReadElements(_));
+                    let kind = if is_read { Kind::Read } else { Kind::Write };
+                    let (races, newly_racy) = (Vec::new(), 0);
+                    let states = &mut self.states;
+                    let mut access = Access { states, clock, kind, last, races, newly_racy };
+                    self.arrays.access(elements, &mut access);
+                    let Access { races, newly_racy, .. } = access;
+                    self.racy_variables += newly_racy;
+                    if races.is_empty() {
+                        continue;
+                    }
+                    self.elements_race(event, elements, kind, &races, tables);
+                    return &events[index + 1..];
+                }
+                _ => return &events[index..],
+            };
+            let OfVariable(state) = &mut self.variables[variable];
+            if state.access(is_write, last, clock) {
+                continue;
+            }
+            let (kind, is_ordered) = match is_write {
+                false => (Kind::Read, self.states.read(state, last, clock)),
+                true => (Kind::Write, self.states.write(state, last, clock)),
+            };
+            if !is_ordered {
+                self.race(event, variable, kind, last, tables);
+                return &events[index + 1..];
+            }
         }
+        &[]
     }
 
-    #[inline(always)]
-    fn write(&mut self, event: &Event, variable: VariableId, tables: &Tables) {
-        let clock: &ThreadClock = self.clocks.of(event.thread);
-        let last = Last::new(clock.now(), &self.surroundings.seen(event, Kind::Write));
-        if !self.states.write(&mut self.variables[variable], last, clock) {
-            self.race(event, variable, Kind::Write, tables);
+    fn on_other(&mut self, event: &Event) {
+        match event.operation {
+            Operation::Forget(variable) => {
+                self.states.forget(std::mem::take(&mut self.variables[variable]).0);
+            }
+            Operation::ForgetElements(array) => self.arrays.forget(array, &mut self.states),
+            _ => {
+                self.steps.on(event, &self.clocks, &self.surroundings.locksets);
+                self.clocks.on(event);
+                self.surroundings.on(event);
+            }
         }
     }
 
     /// An access to a variable that has had a race, or has one now.
     #[cold]
-    fn race(&mut self, event: &Event, variable: VariableId, kind: Kind, tables: &Tables) {
+    fn race(
+        &mut self,
+        event: &Event,
+        variable: VariableId,
+        kind: Kind,
+        last: Last,
+        tables: &Tables,
+    ) {
         let clock: &ThreadClock = self.clocks.of(event.thread);
         let seen = self.surroundings.seen(event, kind);
-        let last = Last::new(clock.now(), &seen);
-        let state = &mut self.variables[variable];
-        self.racy_variables += u64::from(!matches!(state, State::Racy(_)));
+        let OfVariable(state) = &mut self.variables[variable];
+        self.racy_variables += u64::from(!state.is_racy());
         let unordered = self.states.race(state, kind, last, clock);
         if !unordered.is_empty() {
             let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
@@ -193,23 +234,16 @@ impl HappensBefore {
         }
     }
 
-    fn elements(&mut self, event: &Event, elements: Elements, kind: Kind, tables: &Tables) {
-        let clock: &ThreadClock = self.clocks.of(event.thread);
-        let seen = self.surroundings.seen(event, kind);
-        let mut access = Access {
-            states: &mut self.states,
-            clock,
-            kind,
-            last: Last::new(clock.now(), &seen),
-            races: Vec::new(),
-            newly_racy: 0,
-        };
-        self.arrays.access(elements, &mut access);
-        let Access { races, newly_racy, .. } = access;
-        if races.is_empty() {
-            self.racy_variables += newly_racy;
-            return;
-        }
+    /// Tells the elements that race, in the order in which they are accessed.
+    #[cold]
+    fn elements_race(
+        &mut self,
+        event: &Event,
+        elements: Elements,
+        kind: Kind,
+        races: &[Race],
+        tables: &Tables,
+    ) {
         let mut racing: Vec<(u32, usize)> = Vec::new();
         for (number, race) in races.iter().enumerate() {
             racing.extend(race.elements.indices().map(|index| (index as u32, number)));
@@ -218,7 +252,7 @@ impl HappensBefore {
         if !elements.ascends() {
             racing.reverse();
         }
-        self.racy_variables += newly_racy;
+        let seen = self.surroundings.seen(event, kind);
         let past = Past::new(&self.clocks, &self.surroundings, &self.steps);
         for (index, number) in racing {
             let element = Accessed::Element(elements.array(), index);
@@ -227,16 +261,26 @@ impl HappensBefore {
     }
 }
 
+/// The variable that an event accesses, and any other if it accesses none: memory may be asked for that as well, and not to
+/// ask would be a jump that nobody can foresee.
+#[inline(always)]
+fn variable_of(event: &Event) -> VariableId {
+    match event.operation {
+        Operation::Read(variable) | Operation::Write(variable) => variable,
+        _ => VariableId::from_index(0),
+    }
+}
+
 /// What is known of what threads did.
 struct Past<'d> {
     clocks: &'d Clocks,
-    locksets: &'d Locksets,
+    surroundings: &'d Surroundings,
     steps: &'d Steps<Place>,
 }
 
 impl<'d> Past<'d> {
     fn new(clocks: &'d Clocks, surroundings: &'d Surroundings, steps: &'d Steps<Place>) -> Self {
-        Self { clocks, locksets: &surroundings.locksets, steps }
+        Self { clocks, surroundings, steps }
     }
 }
 
@@ -251,9 +295,9 @@ fn tell(
     races.add_event(later.site, variable);
     let subject = RaceSubject::of(variable, tables);
     for &(last, kind) in unordered {
-        let earlier = last.seen(kind, past.clocks);
+        let earlier = last.seen(kind, past.clocks, past.surroundings);
         let threads = [earlier.thread, later.thread];
-        let timeline = || past.steps.timeline(&last, threads, past.locksets, tables);
+        let timeline = || past.steps.timeline(&last, threads, past.surroundings, tables);
         races.add_pair_in_time(subject, earlier, later, timeline);
     }
 }

@@ -98,6 +98,10 @@ impl Detector for IndefiniteWait {
         true
     }
 
+    fn looks_at_accesses(&self) -> bool {
+        false
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }

@@ -19,6 +19,7 @@ mod locksets;
 mod lost_notify;
 mod multilockset;
 mod object_race;
+mod outline;
 mod periods;
 mod predicted;
 mod prediction;
@@ -40,3 +41,4 @@ pub use detector::{
 pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
 pub use escape::Escape;
 pub use executed::{Executed, Places};
+pub use outline::Outline;

@@ -117,6 +117,10 @@ impl Detector for LockOrder {
         true
     }
 
+    fn looks_at_accesses(&self) -> bool {
+        false
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }

@@ -100,6 +100,10 @@ impl Detector for LostNotify {
         true
     }
 
+    fn looks_at_accesses(&self) -> bool {
+        false
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }

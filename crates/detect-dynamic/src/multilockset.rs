@@ -21,10 +21,11 @@ use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, Filter, Operation, Tables, VariableId};
 
+use crate::clocks::Epoch;
 use crate::describe::RaceSubject;
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::escape::Escape;
-use crate::lasts::{Last, put_by};
+use crate::lasts::put_by;
 use crate::periods::Periods;
 use crate::protections::{ProtectionId, Protections};
 use crate::races::{Kind, Races, Seen, Surroundings, Telling};
@@ -79,11 +80,19 @@ struct Known {
     /// The locks of all writes, if there was one.
     write_set: Option<ProtectionId>,
     /// The last reads and writes of every slot that has accessed it; none once it is told and nothing more is to be.
-    reads: Vec<(Last, Moment)>,
-    writes: Vec<(Last, Moment)>,
+    reads: Vec<Last>,
+    writes: Vec<Last>,
     has_concurrent_writes: bool,
     has_concurrent_read_and_write: bool,
     is_told: bool,
+}
+
+/// The last access of a kind of a slot.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    epoch: Epoch,
+    seen: Seen,
+    at: Moment,
 }
 
 impl Detector for Multilockset {
@@ -147,18 +156,17 @@ impl Known {
 
     fn add_period(&mut self, seen: &Seen, at: Moment, periods: &mut Periods) {
         let clock = periods.of(seen.thread);
-        let is_concurrent =
-            |lasts: &[(Last, Moment)]| lasts.iter().any(|(last, _)| !last.is_known(clock));
-        let last = (Last::new(clock.now(), seen), at);
+        let is_concurrent = |lasts: &[Last]| lasts.iter().any(|last| !clock.knows(last.epoch));
+        let last = Last { epoch: clock.now(), seen: *seen, at };
         match seen.kind {
             Kind::Read => {
                 self.has_concurrent_read_and_write |= is_concurrent(&self.writes);
-                put_by(&mut self.reads, last, |(last, _)| last);
+                put_by(&mut self.reads, last, |last| last.epoch);
             }
             Kind::Write => {
                 self.has_concurrent_writes |= is_concurrent(&self.writes);
                 self.has_concurrent_read_and_write |= is_concurrent(&self.reads);
-                put_by(&mut self.writes, last, |(last, _)| last);
+                put_by(&mut self.writes, last, |last| last.epoch);
             }
         }
     }
@@ -183,19 +191,16 @@ impl Multilockset {
     fn witness(&mut self, variable: VariableId, seen: &Seen) -> Option<(Seen, Moment)> {
         let known = self.variables[variable].as_ref()?;
         let clock = self.periods.of(seen.thread).clone();
-        let reads = known.reads.iter().map(|&last| (last, Kind::Read));
-        let others = reads.chain(known.writes.iter().map(|&last| (last, Kind::Write)));
         let own = self.protections.of(seen, &self.surroundings.locksets);
         let mut best = None;
-        for ((last, at), kind) in others {
-            let Some(other) = self.periods.seen(last, kind).filter(|it| it.thread != seen.thread)
-            else {
+        for &Last { epoch, seen: other, at } in known.reads.iter().chain(&known.writes) {
+            if other.thread == seen.thread {
                 continue;
-            };
-            let conflicts = kind == Kind::Write || seen.kind == Kind::Write;
+            }
+            let conflicts = other.kind == Kind::Write || seen.kind == Kind::Write;
             let protection = self.protections.of(&other, &self.surroundings.locksets);
             let is_apart = self.protections.are_apart(own, protection);
-            let worth = (conflicts, !last.is_known(&clock), is_apart);
+            let worth = (conflicts, !clock.knows(epoch), is_apart);
             if best.is_none_or(|(best, _)| worth >= best) {
                 best = Some((worth, (other, at)));
             }

@@ -5,9 +5,7 @@
 
 use unsnarl_trace::{Event, Operation, ThreadId};
 
-use crate::clocks::{Clocks, Epoch, ThreadClock};
-use crate::lasts::Last;
-use crate::races::{Kind, Seen};
+use crate::clocks::{Clocks, ThreadClock};
 
 /// The periods of all threads.
 #[derive(Debug, Default)]
@@ -27,10 +25,5 @@ impl Periods {
     #[inline]
     pub(crate) fn of(&mut self, thread: ThreadId) -> &ThreadClock {
         self.0.of(thread)
-    }
-
-    /// An access with who made it, if there was one.
-    pub(crate) fn seen(&self, last: Last, kind: Kind) -> Option<Seen> {
-        (last.epoch != Epoch::NEVER).then(|| last.seen(kind, &self.0))
     }
 }

@@ -6,6 +6,7 @@ use std::hash::BuildHasherDefault;
 use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
+use unsnarl_entity::{EntityId, UniqueMap, entity_id};
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Step, Subject};
 use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
 
@@ -40,7 +41,21 @@ pub(crate) struct Seen {
 pub(crate) struct Surroundings {
     pub(crate) locksets: Locksets,
     pub(crate) calls: Calls,
+    /// What [`Around`] cannot tell by locks alone.
+    called: UniqueMap<CalledId, (CallsId, LocksetId)>,
 }
+
+entity_id! {
+    /// Calls with locks.
+    struct CalledId("called");
+}
+
+/// Called from where and with which locks, in four bytes. Most recordings know of no calls: then it is the locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Around(u32);
+
+/// Marks that calls are among it.
+const CALLED: u32 = 1 << 31;
 
 impl Surroundings {
     /// Takes in an event that is no access.
@@ -75,6 +90,24 @@ impl Surroundings {
         let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
         let stack = stack((by, site), self.calls.sites(calls), tables);
         Access::new(kind, stack).by(thread(by, tables)).holding(locks)
+    }
+
+    /// What a thread has around it now.
+    #[inline]
+    pub(crate) fn around(&mut self, thread: ThreadId) -> Around {
+        let (calls, locks) = (self.calls.of(thread), self.locksets.held(thread));
+        match u32::try_from(locks.index()) {
+            Ok(index) if calls == CallsId::none() && index < CALLED => Around(index),
+            _ => Around(CALLED | self.called.intern((calls, locks)).index() as u32),
+        }
+    }
+
+    /// The calls and locks of a thread that had this around it.
+    pub(crate) fn of(&self, Around(around): Around) -> (CallsId, LocksetId) {
+        match around & CALLED {
+            0 => (CallsId::none(), LocksetId::from_index(around as usize)),
+            _ => self.called[CalledId::from_index((around & !CALLED) as usize)],
+        }
     }
 
     /// An event that is an access of this kind.

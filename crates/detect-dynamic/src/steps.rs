@@ -23,6 +23,7 @@ use crate::clocks::{Clocks, Epoch};
 use crate::describe::{RaceSubject, known_frame, lock, thread};
 use crate::lasts::Last;
 use crate::locksets::Locksets;
+use crate::races::Surroundings;
 
 /// How many steps of a thread are remembered and shown.
 pub(crate) const REMEMBERED: usize = 8;
@@ -212,10 +213,11 @@ impl Steps<Place> {
         &self,
         earlier: &Last,
         threads: [ThreadId; 2],
-        locksets: &Locksets,
+        surroundings: &Surroundings,
         tables: &Tables,
     ) -> Vec<Step> {
-        let depth = locksets.depth(earlier.locks);
+        let (_, locks) = surroundings.of(earlier.around);
+        let depth = surroundings.locksets.depth(locks);
         self.around(threads, |step| step.side(earlier.epoch, depth), None, tables)
     }
 }

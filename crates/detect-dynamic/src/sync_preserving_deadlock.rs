@@ -70,7 +70,7 @@ impl Detector for SyncPreservingDeadlock {
             Operation::AcquireShared(lock) => Some(Held { lock, mode: Mode::Shared }),
             _ => None,
         };
-        let Surroundings { locksets, calls } = &self.surroundings;
+        let Surroundings { locksets, calls, .. } = &self.surroundings;
         self.acquisitions.push(acquired.map(|acquired| Acquisition {
             thread: event.thread,
             held: locksets.held(event.thread),

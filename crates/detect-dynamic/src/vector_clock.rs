@@ -28,22 +28,35 @@ impl VectorClock {
         }
     }
 
+    /// The same, but 0 for all slots that are not in the array.
+    #[inline(always)]
+    pub(crate) fn near_time(&self, slot: usize) -> u64 {
+        self.flat.get(slot).copied().unwrap_or(0)
+    }
+
     /// Takes over a time of one slot and what comes before it there.
     #[inline]
     pub(crate) fn add(&mut self, slot: usize, time: u64) {
         match slot.checked_sub(FLAT) {
-            None => {
-                if slot >= self.flat.len() {
-                    self.flat.resize(slot + 1, 0);
-                }
-                self.flat[slot] = self.flat[slot].max(time);
-            }
+            None => self.add_near(slot, time),
             Some(index) => {
                 if self.time(slot) < time {
                     self.rest.get_or_insert_with(Tree::default).set(index, time);
                 }
             }
         }
+    }
+
+    /// The same, if the slot is one of the array.
+    #[inline]
+    pub(crate) fn add_near(&mut self, slot: usize, time: u64) {
+        if slot >= FLAT {
+            return;
+        }
+        if slot >= self.flat.len() {
+            self.flat.resize(slot + 1, 0);
+        }
+        self.flat[slot] = self.flat[slot].max(time);
     }
 
     /// Takes over all that `other` knows.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use unsnarl_detect_dynamic::{
-    Checked, DETECTORS, Detector, Options, RacingEvent, kind_of, on_all_in_parallel,
+    Checked, DETECTORS, Detector, Options, Outline, RacingEvent, kind_of, on_all_in_parallel,
 };
 use unsnarl_findings::Subject;
 use unsnarl_trace::Event;
@@ -36,6 +36,28 @@ proptest! {
                 run(entry.name, options, &needed, &tables),
             );
             prop_assert_eq!(told(&with), told(&without), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn an_outline_says_the_same_to_detectors_that_do_not_look_at_accesses(
+        events in trace(),
+        part in 1..20_usize,
+    ) {
+        let (tables, options) = (tables(), Options::default());
+        for entry in &DETECTORS {
+            let mut detector = (entry.make)(&options);
+            if detector.looks_at_accesses() {
+                continue;
+            }
+            let mut outline = Outline::default();
+            events.chunks(part).for_each(|events| outline.add(events));
+            detector.on_all(outline.events(), &tables);
+            let shown = (detector.take_racing_events(), detector.finish(&tables));
+            let all = run(entry.name, options, &events, &tables);
+            prop_assert_eq!(&shown.1.findings, &all.1.findings, "{}", entry.name);
+            prop_assert_eq!(&shown.1.stats, &all.1.stats, "{}", entry.name);
+            prop_assert_eq!(told(&shown), told(&all), "{}", entry.name);
         }
     }
 

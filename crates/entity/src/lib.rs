@@ -4,12 +4,14 @@
 //! `u32` ids with a type each, so that a block can never be used where a value is meant. The type of
 //! a container says who owns what: a [`PrimaryMap`] creates the entities, a [`SecondaryMap`]
 //! annotates entities that somebody else created, an [`EntitySet`] selects some of them, an
-//! [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one id. [`components`] are the cycles of a graph.
+//! [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one id. [`components`] are the cycles of a graph,
+//! and [`prefetch`] is for those who know which entities they will look at soon.
 //!
 //! This crate knows nothing of Java.
 
 mod components;
 mod interner;
+mod prefetch;
 mod primary;
 mod secondary;
 mod set;
@@ -17,6 +19,7 @@ mod unique;
 
 pub use components::components;
 pub use interner::Interner;
+pub use prefetch::prefetch;
 pub use primary::PrimaryMap;
 pub use secondary::SecondaryMap;
 pub use set::EntitySet;
@@ -44,10 +47,12 @@ macro_rules! entity_id {
         $visibility struct $name(u32);
 
         impl $crate::EntityId for $name {
+            #[inline]
             fn from_index(index: usize) -> Self {
                 Self(u32::try_from(index).expect("more than 2^32 entities of one kind"))
             }
 
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }

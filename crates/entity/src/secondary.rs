@@ -1,7 +1,7 @@
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-use crate::EntityId;
+use crate::{EntityId, prefetch};
 
 /// A note on entities that a [`PrimaryMap`](crate::PrimaryMap) owns. An entity without a note of
 /// its own has the default.
@@ -21,6 +21,14 @@ impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
     /// Back to the state in which every entity has the default; keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();
+    }
+
+    /// Asks memory for the note of an entity that will be looked at soon.
+    #[inline(always)]
+    pub fn prefetch(&self, key: K) {
+        if let Some(value) = self.items.get(key.index()) {
+            prefetch(value);
+        }
     }
 
     /// Ids and notes up to the highest id that was ever written to.
@@ -45,16 +53,25 @@ impl<K: EntityId, V: Clone + Default> Default for SecondaryMap<K, V> {
 impl<K: EntityId, V> Index<K> for SecondaryMap<K, V> {
     type Output = V;
 
+    #[inline]
     fn index(&self, key: K) -> &V {
         self.items.get(key.index()).unwrap_or(&self.default)
     }
 }
 
+impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.items.resize(index + 1, self.default.clone());
+    }
+}
+
 impl<K: EntityId, V: Clone> IndexMut<K> for SecondaryMap<K, V> {
+    #[inline]
     fn index_mut(&mut self, key: K) -> &mut V {
         let index = key.index();
         if index >= self.items.len() {
-            self.items.resize(index + 1, self.default.clone());
+            self.grow(index);
         }
         &mut self.items[index]
     }

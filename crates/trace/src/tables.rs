@@ -21,6 +21,9 @@ pub struct Tables {
     pub locks: PrimaryMap<LockId, Lock>,
     /// The variables.
     pub variables: PrimaryMap<VariableId, Variable>,
+    /// How many of the variables were never accessed at a time when all others were: their ids are reserved so that the
+    /// variables of an object stand together, or can be given again.
+    pub reserved_variables: usize,
     /// The channels.
     pub channels: PrimaryMap<ChannelId, Channel>,
     /// The methods.
@@ -47,6 +50,12 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// How many variables were accessed, those aside whose ids were given again.
+    #[must_use]
+    pub fn variable_count(&self) -> usize {
+        self.variables.len() - self.reserved_variables
+    }
+
     /// A name as it is shown.
     #[must_use]
     pub fn text(&self, name: NameId) -> Cow<'_, str> {

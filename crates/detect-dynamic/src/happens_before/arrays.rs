@@ -101,6 +101,11 @@ impl Arrays {
         if blocks.len() <= last_block {
             blocks.resize_with(last_block + 1, Block::default);
         }
+        if lowest >> BLOCK_BITS == last_block {
+            let base = last_block << BLOCK_BITS;
+            let stride = Stride { first: lowest - base, step, count: elements.len() as usize };
+            return blocks[last_block].access(stride, base, access);
+        }
         let mut first = lowest;
         for (number, block) in
             blocks.iter_mut().enumerate().take(last_block + 1).skip(lowest >> BLOCK_BITS)
@@ -134,7 +139,7 @@ impl Block {
         match self {
             Self::Each(each) => {
                 if each.len() < needed {
-                    each.resize(needed, State::Untouched);
+                    each.resize(needed, State::default());
                 }
                 for index in elements.indices() {
                     let element = Stride { first: index, step: 1, count: 1 };
@@ -167,7 +172,7 @@ impl Block {
         let Self::Runs { shift, length, runs } = self else { return };
         let each = (0..*length).map(|index| {
             let run = runs.get(run_of(index, *shift, runs));
-            run.map_or(State::Untouched, |run| states.copy(run.state))
+            run.map_or(State::default(), |run| states.copy(run.state))
         });
         let each = each.collect();
         runs.iter().for_each(|run| states.forget(run.state));
@@ -201,7 +206,7 @@ impl Access<'_> {
 
     #[cold]
     fn race(&mut self, state: &mut State, elements: Stride) {
-        if !matches!(state, State::Racy(_)) {
+        if !state.is_racy() {
             self.newly_racy += elements.count as u64;
         }
         let unordered = self.states.race(state, self.kind, self.last, self.clock);
@@ -235,6 +240,10 @@ fn run_of(index: usize, shift: u32, runs: &[Run]) -> usize {
 fn for_neighbours(elements: Stride, shift: u32, mut on: impl FnMut(std::ops::Range<usize>)) {
     let Stride { first, step, count } = elements;
     let distance = 1_usize << shift;
+    if step == distance || count == 1 {
+        let begin = place(first, shift);
+        return on(begin..begin + count);
+    }
     if !distance.is_multiple_of(step) {
         for index in elements.indices() {
             let place = place(index, shift);
@@ -260,8 +269,8 @@ fn on_runs(
     let (begin, end) = (neighbours.start as u32, neighbours.end as u32);
     match runs.last_mut() {
         Some(last) if last.end >= end => {}
-        Some(Run { end: known, state: State::Untouched }) => *known = end,
-        _ => runs.push(Run { end, state: State::Untouched }),
+        Some(Run { end: known, state }) if state.is_untouched() => *known = end,
+        _ => runs.push(Run { end, state: State::default() }),
     }
     let first = runs.partition_point(|run| run.end <= begin);
     let mut at = first;
@@ -320,7 +329,7 @@ fn rearranged(runs: &[Run], length: usize, [from, to]: [u32; 2], states: &mut St
         for index in (class..length).step_by(1 << to) {
             let run = run_of(index, from, runs);
             if last != Some(run) {
-                let state = runs.get(run).map_or(State::Untouched, |run| states.copy(run.state));
+                let state = runs.get(run).map_or(State::default(), |run| states.copy(run.state));
                 new.push(Run { end: 0, state });
                 last = Some(run);
             }
@@ -330,7 +339,7 @@ fn rearranged(runs: &[Run], length: usize, [from, to]: [u32; 2], states: &mut St
         }
         let end = ((class + 1) << (BLOCK_BITS - to)) as u32;
         if new.last().is_none_or(|run| run.end < end) {
-            new.push(Run { end, state: State::Untouched });
+            new.push(Run { end, state: State::default() });
         }
     }
     runs.iter().for_each(|run| states.forget(run.state));

@@ -38,8 +38,9 @@ impl Detector for EveryPair {
             self.surroundings.on(event);
             return;
         };
+        let around = self.surroundings.around(event.thread);
         let clock: &ThreadClock = self.clocks.of(event.thread);
-        let last = Last::new(clock.now(), &seen);
+        let last = Last { epoch: clock.now(), site: event.site, around };
         let Places { lasts, is_racy } = &mut self.variables[variable];
         let conflicts = |kind: Kind| kind == Kind::Write || seen.kind == Kind::Write;
         let unordered =

@@ -1,108 +1,177 @@
 //! What is known about the accesses to a variable, and what a further access makes of it.
 
+use unsnarl_entity::EntityId;
+use unsnarl_trace::SiteId;
+
+use super::pool::Pool;
+use super::reads::{Reads, ReadsOf};
 use crate::clocks::{Epoch, ThreadClock};
 use crate::lasts::{Last, put};
 use crate::races::Kind;
 
-/// What is known about the accesses to a variable so far.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum State {
-    /// There was none.
-    #[default]
-    Untouched,
+/// What is known about the accesses to a variable so far: the last write and the last read, each of which may never have
+/// been. It has 32 bytes, half a line of a cache; so what is else to be said of a few variables is marked in the place of
+/// these two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    write: Last,
+    read: Last,
+}
+
+/// What a state stands for.
+enum Known {
     /// No race, and the last read, if any, comes after all others.
     Ordered { write: Last, read: Last },
-    /// No race, and concurrent reads since the last write: their place in the pool.
-    ReadShared { write: Last, reads: u32 },
+    /// No race, and concurrent reads since the last write.
+    ReadShared { write: Last, reads: ReadsOf },
     /// There was a race; the place of the history in its pool.
     Racy(u32),
+}
+
+/// In the place of the last read, or of both.
+const READ_BY_FEW: Epoch = Epoch::MARKS[0];
+const READ_BY_MANY: Epoch = Epoch::MARKS[1];
+const RACY: Epoch = Epoch::MARKS[2];
+
+impl Default for State {
+    /// There was no access.
+    fn default() -> Self {
+        Self { write: Last::never(), read: Last::never() }
+    }
+}
+
+impl State {
+    pub(super) fn is_racy(&self) -> bool {
+        self.write.epoch == RACY
+    }
+
+    pub(super) fn is_untouched(&self) -> bool {
+        self.write.epoch == Epoch::NEVER && self.read.epoch == Epoch::NEVER
+    }
+
+    /// An access at `last` by the thread with the clock, if it certainly comes behind all others: then it is done. Nothing
+    /// in here can be foreseen by a processor that guesses, so that there is one jump alone, which is hardly ever taken.
+    #[inline(always)]
+    pub(super) fn access(&mut self, is_write: bool, last: Last, clock: &ThreadClock) -> bool {
+        let Self { write, read } = self;
+        let is_ordered = clock.surely_knows(write.epoch) & clock.surely_knows(read.epoch);
+        if is_ordered {
+            let own = if is_write { write } else { read };
+            // Of the accesses in an epoch the first is kept.
+            *own = if own.epoch == last.epoch { *own } else { last };
+        }
+        is_ordered
+    }
+
+    fn read_shared(write: Last, reads: ReadsOf) -> Self {
+        let read = match reads {
+            ReadsOf::Few(place) => mark(READ_BY_FEW, place),
+            ReadsOf::Many(place) => mark(READ_BY_MANY, place),
+        };
+        Self { write, read }
+    }
+
+    fn is_read_shared(&self) -> bool {
+        self.read.epoch == READ_BY_FEW || self.read.epoch == READ_BY_MANY
+    }
+
+    fn racy(history: u32) -> Self {
+        Self { write: mark(RACY, history), read: mark(RACY, history) }
+    }
+
+    fn known(self) -> Known {
+        let Self { write, read } = self;
+        match (write.epoch, read.epoch) {
+            (RACY, _) => Known::Racy(write.site.index() as u32),
+            (_, READ_BY_FEW) => {
+                Known::ReadShared { write, reads: ReadsOf::Few(read.site.index() as u32) }
+            }
+            (_, READ_BY_MANY) => {
+                Known::ReadShared { write, reads: ReadsOf::Many(read.site.index() as u32) }
+            }
+            _ => Known::Ordered { write, read },
+        }
+    }
+}
+
+/// A place in a pool, where otherwise an access is.
+fn mark(mark: Epoch, place: u32) -> Last {
+    Last { epoch: mark, site: SiteId::from_index(place as usize), ..Last::never() }
 }
 
 /// What states refer to.
 #[derive(Default)]
 pub(super) struct States {
-    /// Reads by several threads of variables without a race, of every slot the last, at the index of the slot.
-    reads: Pool<Vec<Last>>,
+    reads: Reads,
     /// Everything about variables with a race.
     histories: Pool<History>,
 }
 
-/// The last accesses of every slot, at the index of the slot.
+/// The last accesses of every slot, in the order of slots.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct History {
     writes: Vec<Last>,
     reads: Vec<Last>,
 }
 
-/// Values with places that are used again.
-#[derive(Default)]
-struct Pool<V> {
-    values: Vec<V>,
-    free: Vec<u32>,
-}
-
-impl<V> Pool<V> {
-    fn put(&mut self, value: V) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.values[place as usize] = value;
-                place
-            }
-            None => {
-                self.values.push(value);
-                u32::try_from(self.values.len() - 1).expect("no more places than variables")
-            }
-        }
-    }
-}
-
 impl States {
     /// A read at `last` by the thread with the clock. False if the variable has had a race, or has one now.
-    #[inline(always)]
+    #[inline]
     pub(super) fn read(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
-        match *state {
-            State::Untouched => *state = State::Ordered { write: Last::never(), read: last },
-            State::Ordered { read, .. } if read.epoch == last.epoch => {}
-            State::Ordered { write, ref mut read } if write.is_known(clock) => {
-                if read.is_known(clock) {
-                    *read = last;
-                } else {
-                    let reads = self.take_reads();
-                    put(&mut self.reads.values[reads as usize], *read);
-                    put(&mut self.reads.values[reads as usize], last);
-                    *state = State::ReadShared { write, reads };
-                }
-            }
-            State::ReadShared { write, reads } if write.is_known(clock) => {
-                put(&mut self.reads.values[reads as usize], last);
-            }
-            _ => return false,
+        if state.read.epoch == last.epoch {
+            return true;
+        }
+        // Nobody knows a mark.
+        if !state.write.is_known(clock) {
+            return false;
+        }
+        if state.read.is_known(clock) {
+            state.read = last;
+        } else {
+            self.read_too(state, last);
         }
         true
     }
 
-    /// A write at `last` by the thread with the clock. False if the variable has had a race, or has one now.
-    #[inline(always)]
-    pub(super) fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
-        match *state {
-            State::Untouched => *state = State::Ordered { write: last, read: Last::never() },
-            State::Ordered { write, .. } if write.epoch == last.epoch => {}
-            State::Ordered { ref mut write, read }
-                if write.is_known(clock) && read.is_known(clock) =>
-            {
-                *write = last;
+    /// A further read, which not all others come before.
+    #[inline(never)]
+    fn read_too(&mut self, state: &mut State, last: Last) {
+        match state.known() {
+            Known::ReadShared { write, reads } => {
+                *state = State::read_shared(write, self.reads.add(reads, last));
             }
-            State::ReadShared { write, reads }
-                if write.is_known(clock)
-                    && self.reads.values[reads as usize]
-                        .iter()
-                        .all(|read| read.is_known(clock)) =>
-            {
-                self.give_back_reads(reads);
-                *state = State::Ordered { write: last, read: Last::never() };
+            Known::Ordered { write, read } => {
+                *state = State::read_shared(write, self.reads.begin(read, last));
             }
-            _ => return false,
+            Known::Racy(_) => {}
         }
+    }
+
+    /// A write at `last` by the thread with the clock. False if the variable has had a race, or has one now.
+    #[inline]
+    pub(super) fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
+        if state.write.epoch == last.epoch && !state.is_read_shared() {
+            return true;
+        }
+        if !state.write.is_known(clock) {
+            return false;
+        }
+        if state.read.is_known(clock) {
+            state.write = last;
+            return true;
+        }
+        self.write_behind_reads(state, last, clock)
+    }
+
+    /// A write that the last read does not come before, or not that alone.
+    #[inline(never)]
+    fn write_behind_reads(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
+        let Known::ReadShared { reads, .. } = state.known() else { return false };
+        if !self.reads.of(reads).iter().all(|read| read.is_known(clock)) {
+            return false;
+        }
+        self.reads.give_back(reads);
+        *state = State { write: last, read: Last::never() };
         true
     }
 
@@ -115,7 +184,7 @@ impl States {
         clock: &ThreadClock,
     ) -> Vec<(Last, Kind)> {
         let history = self.history(state);
-        let History { writes, reads } = &mut self.histories.values[history as usize];
+        let History { writes, reads } = self.histories.get_mut(history);
         let mut unordered: Vec<(Last, Kind)> =
             writes.iter().map(|&write| (write, Kind::Write)).collect();
         if kind == Kind::Write {
@@ -132,59 +201,40 @@ impl States {
     /// The place of a variable's full history, which begins with what the epochs know.
     fn history(&mut self, state: &mut State) -> u32 {
         let mut history = History::default();
-        match *state {
-            State::Racy(place) => return place,
-            State::Untouched => {}
-            State::Ordered { write, read } => {
+        match state.known() {
+            Known::Racy(place) => return place,
+            Known::Ordered { write, read } => {
                 put(&mut history.writes, write);
                 put(&mut history.reads, read);
             }
-            State::ReadShared { write, reads } => {
+            Known::ReadShared { write, reads } => {
                 put(&mut history.writes, write);
-                history.reads.clone_from(&self.reads.values[reads as usize]);
-                self.give_back_reads(reads);
+                history.reads = self.reads.of(reads).to_vec();
+                self.reads.give_back(reads);
             }
         }
         let place = self.histories.put(history);
-        *state = State::Racy(place);
+        *state = State::racy(place);
         place
     }
 
     /// Whether an access at that time would change nothing.
     #[inline]
     pub(super) fn is_repeated(state: &State, kind: Kind, last: Last) -> bool {
-        match (state, kind) {
-            (State::Ordered { read, .. }, Kind::Read) => read.epoch == last.epoch,
-            (State::Ordered { write, .. }, Kind::Write) => write.epoch == last.epoch,
-            _ => false,
-        }
-    }
-
-    /// Looks at what a state refers to, so that it is at hand when the state is. Whether there is anything.
-    #[inline]
-    pub(super) fn fetch(&self, state: &State) -> bool {
-        match state {
-            State::Untouched => false,
-            State::Ordered { .. } | State::Racy(_) => true,
-            State::ReadShared { reads, .. } => self.reads.values[*reads as usize]
-                .first()
-                .is_some_and(|it| it.epoch == Epoch::NEVER),
+        match kind {
+            Kind::Read => state.read.epoch == last.epoch,
+            Kind::Write => state.write.epoch == last.epoch && !state.is_read_shared(),
         }
     }
 
     /// The same state for another variable.
     pub(super) fn copy(&mut self, state: State) -> State {
-        match state {
-            State::Untouched | State::Ordered { .. } => state,
-            State::ReadShared { write, reads: place } => {
-                let reads = self.take_reads();
-                let copied = self.reads.values[place as usize].clone();
-                self.reads.values[reads as usize] = copied;
-                State::ReadShared { write, reads }
-            }
-            State::Racy(place) => {
-                let history = self.histories.values[place as usize].clone();
-                State::Racy(self.histories.put(history))
+        match state.known() {
+            Known::Ordered { .. } => state,
+            Known::ReadShared { write, reads } => State::read_shared(write, self.reads.copy(reads)),
+            Known::Racy(place) => {
+                let history = self.histories.get(place).clone();
+                State::racy(self.histories.put(history))
             }
         }
     }
@@ -192,20 +242,17 @@ impl States {
     /// Whether two variables cannot be told apart.
     #[inline]
     pub(super) fn are_same(&self, one: State, other: State) -> bool {
-        match (one, other) {
-            (State::Untouched, State::Untouched) => true,
-            (State::Ordered { write, read }, State::Ordered { write: writes, read: reads }) => {
-                write == writes && read == reads
-            }
+        match (one.known(), other.known()) {
             (
-                State::ReadShared { write, reads },
-                State::ReadShared { write: other_write, reads: other_reads },
-            ) => {
-                let values = &self.reads.values;
-                write == other_write && values[reads as usize] == values[other_reads as usize]
-            }
-            (State::Racy(one), State::Racy(other)) => {
-                self.histories.values[one as usize] == self.histories.values[other as usize]
+                Known::Ordered { write, read },
+                Known::Ordered { write: other_write, read: other_read },
+            ) => write == other_write && read == other_read,
+            (
+                Known::ReadShared { write, reads },
+                Known::ReadShared { write: other_write, reads: other_reads },
+            ) => write == other_write && self.reads.of(reads) == self.reads.of(other_reads),
+            (Known::Racy(one), Known::Racy(other)) => {
+                self.histories.get(one) == self.histories.get(other)
             }
             _ => false,
         }
@@ -213,23 +260,21 @@ impl States {
 
     /// The variable is gone.
     pub(super) fn forget(&mut self, state: State) {
-        match state {
-            State::Untouched | State::Ordered { .. } => {}
-            State::ReadShared { reads, .. } => self.give_back_reads(reads),
-            State::Racy(place) => {
-                self.histories.values[place as usize] = History::default();
-                self.histories.free.push(place);
+        match state.known() {
+            Known::Ordered { .. } => {}
+            Known::ReadShared { reads, .. } => self.reads.give_back(reads),
+            Known::Racy(place) => {
+                *self.histories.get_mut(place) = History::default();
+                self.histories.give_back(place);
             }
         }
     }
 
-    /// A place without reads. Places keep their memory.
-    fn take_reads(&mut self) -> u32 {
-        self.reads.free.pop().unwrap_or_else(|| self.reads.put(Vec::new()))
-    }
-
-    fn give_back_reads(&mut self, place: u32) {
-        self.reads.values[place as usize].clear();
-        self.reads.free.push(place);
+    /// Asks memory for what a state refers to, if that is needed as often as the state.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, state: &State) {
+        if state.read.epoch == READ_BY_FEW {
+            self.reads.prefetch(state.read.site.index() as u32);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The events in a chunk.
 
+use std::collections::VecDeque;
+
 use super::format::{CHUNK_HEADER, CHUNK_MARK, END_OF_CHUNK, Kind};
 use super::place::ChunkPlace;
 use super::storage::ChunkWords;
@@ -13,18 +15,46 @@ pub(super) struct RawEvent {
     pub(super) words: [u64; 2],
 }
 
-impl RawEvent {
-    /// Its place in the order of all synchronization, if it has one.
-    pub(super) fn number(&self) -> Option<u64> {
-        self.kind.is_numbered().then_some(self.words[0])
+/// Events that stand behind each other in words. A word that is no event ends them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawEvents<'w>(pub(super) &'w [u64]);
+
+impl RawEvents<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
+}
+
+impl Iterator for RawEvents<'_> {
+    type Item = RawEvent;
+
+    #[inline]
+    fn next(&mut self) -> Option<RawEvent> {
+        let (&first, behind) = self.0.split_first()?;
+        let kind = Kind::from_number(first as u8)?;
+        let (own, rest) = behind.split_at_checked(kind.words())?;
+        let mut words = [0; 2];
+        words[..own.len()].copy_from_slice(own);
+        self.0 = rest;
+        Some(RawEvent { kind, site: (first >> 8) as u32, words })
+    }
+}
+
+/// Words of events that were read.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    pub(super) words: Vec<u64>,
+    /// Where events with a number begin.
+    pub(super) numbered: VecDeque<usize>,
+    /// The kind of the last event.
+    pub(super) last: Option<Kind>,
 }
 
 /// A chunk that is being read.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) place: ChunkPlace,
-    words: ChunkWords,
+    pub(super) words: ChunkWords,
     /// The first word that was not read.
     next: usize,
 }
@@ -60,50 +90,91 @@ impl Chunk {
     /// says that the thread has left the chunk, or there is none.
     ///
     /// A range of elements grows until its thread's next number: what has no number behind it is read only when
-    /// it `is_final`, because nobody writes any more.
-    pub(super) fn read(
-        &mut self,
-        is_final: bool,
-        events: &mut Vec<RawEvent>,
-    ) -> Result<(), Damage> {
+    /// it `is_final`, because nobody writes any more. So the words of events are taken when the number is seen, and not
+    /// before.
+    pub(super) fn read(&mut self, is_final: bool, to: &mut Words) -> Result<(), Damage> {
         let end = self.place.size as usize / 8;
-        let mut next = self.next;
-        let mut kept = (events.len(), next);
+        let base = to.words.len();
+        let from = self.next;
         let mut is_final = is_final;
+        let mut found = match &self.words {
+            ChunkWords::Read(words) => scan(
+                from,
+                end,
+                |index| words.get(index).copied().unwrap_or(0),
+                |at| {
+                    to.numbered.push_back(base + at);
+                },
+            ),
+            ChunkWords::Shared(arena, start) => scan(
+                from,
+                end,
+                |index| arena.get(start + index).unwrap_or(0),
+                |at| {
+                    to.numbered.push_back(base + at);
+                },
+            ),
+        };
         let mut damage = None;
-        while next < end {
-            let first = self.words.get(next).unwrap_or(0);
-            if first == 0 {
-                break;
-            }
-            if first == END_OF_CHUNK {
-                (next, is_final) = (end, true);
-                break;
-            }
-            let kind = Kind::from_number(first as u8).filter(|it| next + it.words() < end);
-            let Some(kind) = kind else {
-                let offset = self.place.offset as usize + 8 * next;
-                damage = Some(Damage { offset, found: first });
-                (next, is_final) = (end, true);
-                break;
-            };
-            let mut words = [0; 2];
-            for (index, slot) in words.iter_mut().enumerate().take(kind.words()) {
-                *slot = self.words.get(next + 1 + index).unwrap_or(0);
-            }
-            events.push(RawEvent { kind, site: (first >> 8) as u32, words });
-            next += 1 + kind.words();
-            if kind.is_numbered() {
-                kept = (events.len(), next);
-            }
+        let mut next = found.end;
+        if found.behind == END_OF_CHUNK {
+            (next, is_final) = (end, true);
+        } else if found.behind != 0 {
+            let offset = self.place.offset as usize + 8 * found.end;
+            damage = Some(Damage { offset, found: found.behind });
+            (next, is_final) = (end, true);
         }
-        if is_final {
-            kept = (events.len(), next);
+        if !is_final {
+            (found.end, found.last) = found.numbered;
+            next = found.end;
         }
-        events.truncate(kept.0);
-        self.next = kept.1;
+        self.words.copy(from..found.end, &mut to.words);
+        to.last = found.last.or(to.last);
+        self.next = next;
         damage.map_or(Ok(()), Err)
     }
+}
+
+/// The events of a chunk from a word on.
+struct Scanned {
+    /// Behind the last word of the last event, and its kind.
+    end: usize,
+    last: Option<Kind>,
+    /// The same of the last event that has a number.
+    numbered: (usize, Option<Kind>),
+    /// The word behind the last event, 0 if there is none.
+    behind: u64,
+}
+
+/// Goes from event to event, and tells where those with a number begin, counted from where it began. It ends before the
+/// first word that is none.
+#[inline(always)]
+fn scan(
+    from: usize,
+    end: usize,
+    word: impl Fn(usize) -> u64,
+    mut numbered: impl FnMut(usize),
+) -> Scanned {
+    let mut next = from;
+    let mut last = 0;
+    let mut behind_number = (from, None);
+    let mut behind = 0;
+    while next < end {
+        let whole = word(next);
+        let first = whole as u8;
+        let words = Kind::words_of(first);
+        if words == 0 || next + words > end {
+            behind = whole;
+            break;
+        }
+        if Kind::number_is_numbered(first) {
+            numbered(next - from);
+            behind_number = (next + words, Kind::from_number(first));
+        }
+        last = first;
+        next += words;
+    }
+    Scanned { end: next, last: Kind::from_number(last), numbered: behind_number, behind }
 }
 
 /// What the agent and the runtime write, for tests.
@@ -170,9 +241,13 @@ mod tests {
         #[test]
         fn events_come_back(events in prop::collection::vec(event(), 0..6), room in 0..5_usize) {
             let (arena, _) = write::arena(&[(7, 3, events.clone())], room);
-            let mut found = Vec::new();
+            let mut found = Words::default();
             chunk(&arena[8..]).unwrap().read(true, &mut found).unwrap();
-            prop_assert_eq!(found, events);
+            prop_assert_eq!(found.last, events.last().map(|event| event.kind));
+            let with_numbers = events.iter().filter(|event| event.kind.is_numbered());
+            prop_assert!(found.numbered.iter().map(|&at| RawEvents(&found.words[at..]).next())
+                .eq(with_numbers.map(|&event| Some(event))));
+            prop_assert_eq!(RawEvents(&found.words).collect::<Vec<_>>(), events);
         }
 
         #[test]
@@ -180,7 +255,7 @@ mod tests {
             let mut bytes = write::arena(&[(7, 3, Vec::new())], words.len()).0.split_off(8);
             bytes.truncate(CHUNK_HEADER);
             bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            let _ = chunk(&bytes).unwrap().read(true, &mut Vec::new());
+            let _ = chunk(&bytes).unwrap().read(true, &mut Words::default());
         }
     }
 
@@ -190,13 +265,16 @@ mod tests {
         let numbered = RawEvent { kind: Kind::MonitorEnter, site: 1, words: [1, 2] };
         let (arena, _) = write::arena(&[(7, 3, vec![plain, numbered, plain])], 1);
         let mut chunk = chunk(&arena[8..]).unwrap();
-        let mut found = Vec::new();
+        let mut found = Words::default();
+        let events = |found: &Words| RawEvents(&found.words).collect::<Vec<_>>();
         chunk.read(false, &mut found).unwrap();
-        assert_eq!(found, [plain, numbered]);
+        assert_eq!(events(&found), [plain, numbered]);
+        assert_eq!(found.last, Some(Kind::MonitorEnter));
         chunk.read(false, &mut found).unwrap();
-        assert_eq!(found.len(), 2);
+        assert_eq!(events(&found).len(), 2);
         chunk.read(true, &mut found).unwrap();
-        assert_eq!(found, [plain, numbered, plain]);
+        assert_eq!(events(&found), [plain, numbered, plain]);
+        assert_eq!((found.numbered, found.last), ([3].into(), Some(Kind::ArrayRead)));
     }
 
     #[test]

@@ -177,11 +177,23 @@ impl Kind {
         self as u8
     }
 
+    /// How many words an event of the kind with this number has; 0 if there is no such kind.
+    #[inline]
+    pub(super) fn words_of(number: u8) -> usize {
+        usize::from(LENGTHS[usize::from(number)])
+    }
+
+    /// Whether the kind with this number is numbered.
+    #[inline]
+    pub(super) fn number_is_numbered(number: u8) -> bool {
+        NUMBERED[usize::from(number)]
+    }
+
     /// How many words follow the first one.
     #[must_use]
     #[inline]
     pub fn words(self) -> usize {
-        usize::from(WORDS[self as usize])
+        Self::words_of(self as u8) - 1
     }
 
     /// Whether the word behind the first is the place in the order of all synchronization.
@@ -252,14 +264,14 @@ impl Kind {
 }
 
 // Asked for every event: a look into a table cannot be mispredicted as a jump can.
-static WORDS: [u8; 256] = {
-    let mut words = [0; 256];
+static LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
     let mut index = 0;
     while index < Kind::ALL.len() {
-        words[Kind::ALL[index] as usize] = Kind::ALL[index].word_count();
+        lengths[Kind::ALL[index] as usize] = 1 + Kind::ALL[index].word_count();
         index += 1;
     }
-    words
+    lengths
 };
 static NUMBERED: [bool; 256] = {
     let mut numbered = [false; 256];

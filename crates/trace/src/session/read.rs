@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -25,8 +26,6 @@ use crate::{Event, Filter, Problem, Problems, Source, Tables, TraceError};
 
 /// How many events a batch has at least, if there are so many.
 const BATCH: usize = 4096;
-/// Of so many events what they are about is fetched together.
-const NEAR: usize = 16;
 /// From so many threads on they are looked at together.
 const MANY_THREADS: usize = 64;
 /// How long the reader of a growing session waits until it looks again: first, and at most.
@@ -132,12 +131,17 @@ impl Session {
                 if !self.has_outcome(stream) && self.storage.is_growing() {
                     return false;
                 }
-                self.ready.pop();
                 self.expected = self.expected.max(number.saturating_add(1));
                 self.deliver(stream, batch);
-                match self.streams[stream].next_number() {
-                    Some(number) => self.ready.push(Reverse((number, stream))),
-                    None => self.waiting.push(stream),
+                // It is still the first: most threads go on with the next number.
+                if let Some(mut first) = self.ready.peek_mut() {
+                    match self.streams[stream].next_number() {
+                        Some(number) => *first = Reverse((number, stream)),
+                        None => {
+                            PeekMut::pop(first);
+                            self.waiting.push(stream);
+                        }
+                    }
                 }
                 return true;
             }
@@ -171,16 +175,9 @@ impl Session {
         let stream = &mut streams[stream];
         let thread = stream.thread;
         let (events, later) = stream.take();
-        for (index, event) in events.iter().enumerate() {
-            if index % NEAR == 0 {
-                translator.fetch(&events[index..events.len().min(index + NEAR)]);
-            }
-            let following = if index + 1 == events.len() { later } else { &[] };
-            translator.translate(thread, event, following, batch, problems);
-        }
-        match events.last() {
+        match translator.translate_all(thread, events, later, batch, problems) {
             Some(RawEvent { kind: Kind::SweepBegins, .. }) => translator.sweep_begins(),
-            Some(&RawEvent { kind: Kind::SweepEnds, words: [_, number], .. }) => {
+            Some(RawEvent { kind: Kind::SweepEnds, words: [_, number], .. }) => {
                 self.forget(thread, number, batch);
             }
             _ => {}
@@ -218,7 +215,7 @@ impl Session {
     /// depends on that.
     fn has_outcome(&mut self, stream: usize) -> bool {
         let thread = self.streams[stream].thread;
-        let Some(event) = self.streams[stream].next_numbered() else { return true };
+        let Some((event, _)) = self.streams[stream].next_numbered() else { return true };
         if event.kind != Kind::CallBegins {
             return true;
         }
@@ -231,7 +228,8 @@ impl Session {
             return true;
         }
         loop {
-            if self.translator.is_decided(thread, self.streams[stream].following()) {
+            let following = self.streams[stream].next_numbered();
+            if following.is_none_or(|(_, behind)| self.translator.is_decided(thread, behind)) {
                 return true;
             }
             self.add_chunks();

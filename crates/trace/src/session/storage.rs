@@ -2,7 +2,8 @@
 
 use std::collections::hash_map::Entry;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub struct Files {
 pub(super) enum Storage {
     Memory(Files),
     /// The program has ended.
-    Finished(PathBuf, Sums),
+    Finished(Finished),
     /// The program may still run.
     Growing(Growing),
 }
@@ -58,6 +59,16 @@ impl ChunkWords {
         match self {
             Self::Read(words) => words.get(index).copied(),
             Self::Shared(arena, start) => arena.get(start + index),
+        }
+    }
+
+    /// Appends some of them.
+    pub(super) fn copy(&self, range: Range<usize>, to: &mut Vec<u64>) {
+        match self {
+            Self::Read(words) => to.extend(words.get(range).unwrap_or_default()),
+            Self::Shared(arena, start) => {
+                to.extend(range.map(|index| arena.get(start + index).unwrap_or(0)));
+            }
         }
     }
 }
@@ -78,7 +89,8 @@ impl Storage {
             return Err(TraceError::NoTrace { file: mark, reason: format!("expected {MARK:?}") });
         }
         if !follow {
-            return Ok(Self::Finished(folder.to_owned(), Sums::open(folder, problems)));
+            let sums = Sums::open(folder, problems);
+            return Ok(Self::Finished(Finished::new(folder.to_owned(), sums)));
         }
         let returned = folder.join(RETURNED_FILE);
         let returned = match returned.exists() {
@@ -88,7 +100,7 @@ impl Storage {
         Ok(Self::Growing(Growing {
             mark: File::open(&mark).map_err(open_error)?,
             folder: folder.to_owned(),
-            tables: FxHashMap::default(),
+            tables: TableFiles::default(),
             arenas: FxHashMap::default(),
             returned,
             backlog: Vec::new(),
@@ -102,9 +114,14 @@ impl Storage {
         from: u64,
         out: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let folder = match self {
-            Self::Finished(folder, _) => folder,
-            Self::Growing(growing) => return growing.table(name, from, out),
+        match self {
+            Self::Finished(Finished { folder, tables, .. }) => {
+                match tables.read(folder, name, from, out) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                    outcome => outcome,
+                }
+            }
+            Self::Growing(Growing { folder, tables, .. }) => tables.read(folder, name, from, out),
             Self::Memory(files) => {
                 let table = match name {
                     CHUNKS_FILE => &files.chunks,
@@ -115,22 +132,15 @@ impl Storage {
                     _ => return Ok(()),
                 };
                 out.extend(table.get(from as usize..).unwrap_or_default());
-                return Ok(());
+                Ok(())
             }
-        };
-        let mut file = match File::open(folder.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            file => file?,
-        };
-        file.seek(SeekFrom::Start(from))?;
-        file.read_to_end(out)?;
-        Ok(())
+        }
     }
 
     /// A small file as a whole; none if it is not there.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let folder = match self {
-            Self::Finished(folder, _) => folder,
+            Self::Finished(finished) => &finished.folder,
             Self::Growing(growing) => &growing.folder,
             Self::Memory(_) => return None,
         };
@@ -139,7 +149,6 @@ impl Storage {
 
     /// The words of a chunk.
     pub(super) fn chunk(&mut self, place: &ChunkPlace) -> io::Result<ChunkWords> {
-        let outside = || io::Error::other("the arena is shorter");
         let (start, size) = (place.offset as usize, place.size as usize);
         match self {
             Self::Memory(files) => {
@@ -148,20 +157,7 @@ impl Storage {
                 let chunk = arena.and_then(|arena| arena.get(start..end));
                 Ok(ChunkWords::Read(words(chunk.ok_or_else(outside)?)))
             }
-            Self::Finished(folder, sums) => {
-                let name = arena_file(place.arena);
-                let file = File::open(folder.join(&name))?;
-                // A damaged table must not make us ask for memory that no chunk has.
-                if file.metadata()?.len() < start as u64 + size as u64 {
-                    return Err(outside());
-                }
-                let mut bytes = vec![0; size];
-                file.read_exact_at(&mut bytes, start as u64)?;
-                if !sums.fits(&name, place.offset, &bytes) {
-                    return Err(io::Error::other("its checksum is another one"));
-                }
-                Ok(ChunkWords::Read(words(&bytes)))
-            }
+            Self::Finished(finished) => Ok(ChunkWords::Read(finished.chunk(place)?)),
             Self::Growing(growing) => {
                 let arena = growing.arena(place.arena)?;
                 if arena.len() < (start + size) / 8 {
@@ -176,7 +172,7 @@ impl Storage {
     pub(super) fn living(&self, number: u64) -> io::Result<FxHashSet<u64>> {
         let (folder, is_kept) = match self {
             Self::Memory(_) => return Err(io::ErrorKind::NotFound.into()),
-            Self::Finished(folder, _) => (folder, true),
+            Self::Finished(finished) => (&finished.folder, true),
             Self::Growing(growing) => (&growing.folder, growing.returned.is_none()),
         };
         let path = folder.join(living_file(number));
@@ -188,10 +184,15 @@ impl Storage {
     }
 
     /// Says that a chunk was read and that nobody will write into it any more.
-    pub(super) fn give_back(&mut self, place: &ChunkPlace) {
-        let Self::Growing(Growing { returned: Some(returned), backlog, .. }) = self else { return };
-        backlog.push((place.arena, place.offset));
-        backlog.retain(|&(arena, offset)| !returned.give(arena, offset));
+    pub(super) fn give_back(&mut self, place: &ChunkPlace, words: ChunkWords) {
+        match (self, words) {
+            (Self::Growing(Growing { returned: Some(returned), backlog, .. }), _) => {
+                backlog.push((place.arena, place.offset));
+                backlog.retain(|&(arena, offset)| !returned.give(arena, offset));
+            }
+            (Self::Finished(finished), ChunkWords::Read(words)) => finished.words = words,
+            _ => {}
+        }
     }
 
     /// Whether more may be written.
@@ -211,29 +212,78 @@ impl Storage {
     /// What is written from now on is not read any more.
     pub(super) fn stop_growing(&mut self) {
         if let Self::Growing(growing) = self {
-            *self = Self::Finished(std::mem::take(&mut growing.folder), Sums::default());
+            let folder = std::mem::take(&mut growing.folder);
+            *self = Self::Finished(Finished::new(folder, Sums::default()));
         }
     }
 }
 
-/// The folder of a program that may still run.
-#[derive(Debug)]
-pub(super) struct Growing {
-    folder: PathBuf,
-    mark: File,
-    tables: FxHashMap<&'static str, File>,
-    arenas: FxHashMap<u32, Arc<SharedWords>>,
-    returned: Option<ReturnedChunks>,
-    /// Chunks for which there was no room in `returned`.
-    backlog: Vec<(u32, u32)>,
+fn outside() -> io::Error {
+    io::Error::other("the arena is shorter")
 }
 
-impl Growing {
-    /// Tables are there before the mark, and stay open: they are looked at often.
-    fn table(&mut self, name: &'static str, from: u64, out: &mut Vec<u8>) -> io::Result<()> {
-        let file = match self.tables.entry(name) {
+/// The folder of a program that has ended. Files stay open and memory is used again: a chunk is small.
+#[derive(Debug)]
+pub(super) struct Finished {
+    folder: PathBuf,
+    sums: Sums,
+    tables: TableFiles,
+    /// The arena that was last looked at, with its name and length.
+    arena: Option<(u32, String, File, u64)>,
+    bytes: Vec<u8>,
+    /// Memory of a chunk that was read.
+    words: Vec<u64>,
+}
+
+impl Finished {
+    fn new(folder: PathBuf, sums: Sums) -> Self {
+        let (bytes, words) = (Vec::new(), Vec::new());
+        Self { folder, sums, tables: TableFiles::default(), arena: None, bytes, words }
+    }
+
+    fn chunk(&mut self, place: &ChunkPlace) -> io::Result<Vec<u64>> {
+        let (start, size) = (u64::from(place.offset), u64::from(place.size));
+        let (_, name, file, length) = match &mut self.arena {
+            Some(arena) if arena.0 == place.arena => arena,
+            arena => {
+                let name = arena_file(place.arena);
+                let file = File::open(self.folder.join(&name))?;
+                let length = file.metadata()?.len();
+                arena.insert((place.arena, name, file, length))
+            }
+        };
+        // A damaged table must not make us ask for memory that no chunk has.
+        if *length < start + size {
+            return Err(outside());
+        }
+        self.bytes.resize(size as usize, 0);
+        file.read_exact_at(&mut self.bytes, start)?;
+        if !self.sums.fits(name, place.offset, &self.bytes) {
+            return Err(io::Error::other("its checksum is another one"));
+        }
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        words.extend(self.bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)));
+        Ok(words)
+    }
+}
+
+/// Tables that stay open, since they are looked at often.
+#[derive(Debug, Default)]
+struct TableFiles(FxHashMap<&'static str, File>);
+
+impl TableFiles {
+    /// Appends what a table has from `from` on.
+    fn read(
+        &mut self,
+        folder: &Path,
+        name: &'static str,
+        from: u64,
+        out: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let file = match self.0.entry(name) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(File::open(self.folder.join(name))?),
+            Entry::Vacant(entry) => entry.insert(File::open(folder.join(name))?),
         };
         let mut at = from;
         let mut block = [0; 4096];
@@ -250,7 +300,22 @@ impl Growing {
             }
         }
     }
+}
 
+/// The folder of a program that may still run.
+#[derive(Debug)]
+pub(super) struct Growing {
+    folder: PathBuf,
+    mark: File,
+    /// They are there before the mark.
+    tables: TableFiles,
+    arenas: FxHashMap<u32, Arc<SharedWords>>,
+    returned: Option<ReturnedChunks>,
+    /// Chunks for which there was no room in `returned`.
+    backlog: Vec<(u32, u32)>,
+}
+
+impl Growing {
     fn arena(&mut self, number: u32) -> io::Result<Arc<SharedWords>> {
         if let Some(arena) = self.arenas.get(&number) {
             return Ok(Arc::clone(arena));

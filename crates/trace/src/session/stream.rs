@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::chunks::{Chunk, Damage, RawEvent};
+use super::chunks::{Chunk, Damage, RawEvent, RawEvents, Words};
 use super::format::{Kind, arena_file};
 use super::place::ChunkPlace;
 use super::storage::Storage;
@@ -19,10 +19,10 @@ pub(super) struct Stream {
     current: Option<Chunk>,
     /// Whether the last event that was read is the end of the thread.
     has_ended: bool,
-    events: Vec<RawEvent>,
-    /// How many of `events` were taken, and in how many there is no numbered one that was not.
+    /// Whole events; those with a number are told that were not taken.
+    read: Words,
+    /// How many words were taken.
     taken: usize,
-    scanned: usize,
 }
 
 impl Stream {
@@ -33,9 +33,8 @@ impl Stream {
             next_sequence: 0,
             current: None,
             has_ended: false,
-            events: Vec::new(),
+            read: Words::default(),
             taken: 0,
-            scanned: 0,
         }
     }
 
@@ -54,45 +53,45 @@ impl Stream {
 
     /// Whether nothing more will come, unless the thread gets a further chunk.
     pub(super) fn is_done(&self) -> bool {
-        self.current.is_none() && self.chunks.is_empty() && self.taken == self.events.len()
+        self.current.is_none() && self.chunks.is_empty() && self.taken == self.read.words.len()
     }
 
     /// The number of the next numbered event in memory.
-    pub(super) fn next_number(&mut self) -> Option<u64> {
-        self.next_numbered().and_then(|event| event.number())
+    pub(super) fn next_number(&self) -> Option<u64> {
+        let &first = self.read.numbered.front()?;
+        self.read.words.get(first + 1).copied()
     }
 
-    /// The next numbered event in memory.
-    pub(super) fn next_numbered(&mut self) -> Option<&RawEvent> {
-        while self.events.get(self.scanned)?.number().is_none() {
-            self.scanned += 1;
-        }
-        self.events.get(self.scanned)
+    /// The next numbered event in memory, with what is in memory behind it.
+    pub(super) fn next_numbered(&self) -> Option<(RawEvent, RawEvents<'_>)> {
+        let &first = self.read.numbered.front()?;
+        let mut events = RawEvents(self.read.words.get(first..)?);
+        let event = events.next()?;
+        Some((event, events))
     }
 
     /// What is in memory and was not taken.
-    pub(super) fn not_taken(&self) -> &[RawEvent] {
-        &self.events[self.taken..]
-    }
-
-    /// What is in memory behind the next numbered event.
-    pub(super) fn following(&self) -> &[RawEvent] {
-        self.events.get(self.scanned + 1..).unwrap_or_default()
+    pub(super) fn not_taken(&self) -> RawEvents<'_> {
+        RawEvents(&self.read.words[self.taken..])
     }
 
     /// Takes the events up to the next numbered one, or all that are in memory. What follows in memory is told
     /// as well.
-    pub(super) fn take(&mut self) -> (&[RawEvent], &[RawEvent]) {
-        let from = self.taken;
-        self.scanned = (self.scanned + 1).min(self.events.len());
-        self.taken = self.scanned;
-        (&self.events[from..self.taken], &self.events[self.taken..])
+    pub(super) fn take(&mut self) -> (RawEvents<'_>, RawEvents<'_>) {
+        let words = &self.read.words;
+        let end = match self.read.numbered.pop_front() {
+            Some(first) => (first + Kind::words_of(words[first] as u8)).min(words.len()),
+            None => words.len(),
+        };
+        let taken = &words[self.taken..end];
+        self.taken = end;
+        (RawEvents(taken), RawEvents(&words[end..]))
     }
 
     /// Reads on, until there is a numbered event or nothing more for now. Whether it found any event.
     pub(super) fn fill(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
-        self.events.drain(..self.taken);
-        self.scanned -= self.taken;
+        self.read.words.drain(..self.taken);
+        self.read.numbered.iter_mut().for_each(|first| *first -= self.taken);
         self.taken = 0;
         let mut found = false;
         while self.next_number().is_none() && self.read_more(storage, problems) {
@@ -103,25 +102,25 @@ impl Stream {
 
     /// Reads what was written since the last time. Whether there was anything.
     pub(super) fn read_more(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
-        let before = self.events.len();
+        let before = self.read.words.len();
         loop {
             // Known before the last look into the chunk.
             let is_left = !self.chunks.is_empty() || self.has_ended;
             if let Some(chunk) = &mut self.current {
                 let is_final = is_left || !storage.is_growing();
-                if let Err(damage) = chunk.read(is_final, &mut self.events) {
+                if let Err(damage) = chunk.read(is_final, &mut self.read) {
                     tell(&chunk.place, damage, problems);
                 }
-                if self.events.len() > before {
-                    self.has_ended =
-                        self.events.last().is_some_and(|last| last.kind == Kind::ThreadEnd);
+                if self.read.words.len() > before {
+                    self.has_ended = self.read.last == Some(Kind::ThreadEnd);
                     return true;
                 }
                 if !is_left && !chunk.is_full() {
                     return false;
                 }
-                storage.give_back(&chunk.place);
-                self.current = None;
+            }
+            if let Some(chunk) = self.current.take() {
+                storage.give_back(&chunk.place, chunk.words);
             }
             let Some(place) = self.chunks.pop_front() else { return false };
             self.has_ended = false;

@@ -2,15 +2,15 @@
 
 mod calls;
 mod effects;
+mod elements;
 mod forget;
 mod ids;
 mod places;
 mod plain;
+mod sites;
 mod stacks;
 mod tasks;
 
-use std::collections::hash_map::Entry;
-use std::hint::black_box;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,20 +18,22 @@ use unsnarl_entity::{PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownModels};
+use self::elements::VariableIds;
 use self::forget::Lives;
-use self::ids::{ObjectIds, VariableIds};
+use self::ids::{Groups, Member, ObjectIds, Pages};
 use self::places::Orders;
 use self::plain::PlainPlaces;
+use self::sites::{SiteIds, missing_site};
 use self::stacks::Stacks;
-use super::chunks::RawEvent;
-use super::classes::{ClassTable, Found};
+use super::chunks::{RawEvent, RawEvents};
+use super::classes::ClassTable;
 use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
 use crate::{
-    Channel, ChannelId, Container, Elements, Event, Field, FieldId, Lock, LockId, Method, MethodId,
-    NameId, Object, ObjectId, Operation, Problem, Problems, Site, SiteId, Sites, Store, Tables,
-    Thread, ThreadId, Variable, VariableId,
+    Channel, ChannelId, Container, Elements, Event, FieldId, Lock, LockId, MethodId, NameId,
+    Object, ObjectId, Operation, Problems, SiteId, Sites, Store, Tables, Thread, ThreadId,
+    Variable, VariableId,
 };
 
 /// What the tables of a session say.
@@ -43,10 +45,17 @@ pub(super) struct Descriptions {
     pub(super) class_names: FxHashMap<u64, Vec<u8>>,
     pub(super) thread_names: FxHashMap<u64, Vec<u8>>,
     pub(super) daemons: FxHashSet<u64>,
-    /// The id of the `Class` of an object.
-    pub(super) class_of: FxHashMap<u64, u64>,
+    /// The id of the `Class` of an object; 0 if it is not known.
+    pub(super) class_of: Pages<u64>,
     /// The texts of strings.
     pub(super) texts: FxHashMap<u64, Vec<u8>>,
+}
+
+impl Descriptions {
+    /// The id of the `Class` of an object, if it was told.
+    fn class_of(&self, object: u64) -> Option<u64> {
+        self.class_of.get(object).copied().filter(|&class| class != 0)
+    }
 }
 
 /// Turns events into those of the model and fills its tables.
@@ -59,20 +68,22 @@ pub(super) struct Translator {
     descriptions: Descriptions,
     tables: Tables,
     threads: FxHashMap<u64, ThreadId>,
-    /// The thread of the last event, and places and fields of the last ones.
+    /// The thread of the last event, and fields of the last ones.
     last_thread: Option<(u64, ThreadId)>,
-    recent_sites: Recent<u32, SiteId>,
     recent_fields: Recent<u32, (FieldId, bool)>,
+    /// The id of the `Class` of the last object that was seen first, and its name.
+    recent_class: Option<(u64, NameId)>,
     plain: PlainPlaces,
     objects: ObjectIds,
-    locks: FxHashMap<ObjectId, LockId>,
+    groups: Groups,
+    locks: SecondaryMap<ObjectId, Option<LockId>>,
     variables: VariableIds,
     volatiles: FxHashMap<VariableId, ChannelId>,
     /// The fields of sites, and whether they are volatile.
     fields: FxHashMap<u32, (FieldId, bool)>,
     declared: FxHashMap<(NameId, NameId), FieldId>,
     methods: FxHashMap<(NameId, NameId, NameId), MethodId>,
-    sites: FxHashMap<u32, SiteId>,
+    sites: SiteIds,
     /// Classes whose initializer has ended, by their names.
     initialized: FxHashMap<NameId, ChannelId>,
     /// The classes that are initialized when the code of a site runs.
@@ -106,17 +117,18 @@ impl Translator {
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
             threads: FxHashMap::default(),
             last_thread: None,
-            recent_sites: Recent::new(),
             recent_fields: Recent::new(),
+            recent_class: None,
             plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
-            locks: FxHashMap::default(),
+            groups: Groups::default(),
+            locks: SecondaryMap::default(),
             variables: VariableIds::default(),
             volatiles: FxHashMap::default(),
             fields: FxHashMap::default(),
             declared: FxHashMap::default(),
             methods: FxHashMap::default(),
-            sites: FxHashMap::default(),
+            sites: SiteIds::default(),
             initialized: FxHashMap::default(),
             initialized_at: SecondaryMap::default(),
             seen: FxHashSet::default(),
@@ -133,6 +145,7 @@ impl Translator {
 
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
+        self.recent_class = None;
         &mut self.descriptions
     }
 
@@ -143,37 +156,44 @@ impl Translator {
         self.tables.stacks.insert(place, callers);
     }
 
-    /// Looks up what events are about and throws it away: memory delivers the entries of several objects in the time of
-    /// one, and has them at hand when the events are translated.
-    pub(super) fn fetch(&self, events: &[RawEvent]) {
-        for event in events {
-            if let Kind::FieldRead | Kind::FieldWrite = event.kind
-                && let Some(object) = self.objects.get(event.words[0])
-            {
-                black_box(self.variables.links_of(object));
-            }
-        }
-    }
-
     /// Another thread tells who has made an object.
     fn owned(&mut self, [object, maker]: [u64; 2], out: &mut Vec<Event>) {
         let (thread, site) = (self.thread(maker), self.site(0));
         out.push(Event { thread, site, operation: Operation::Allocate(self.object(object)) });
     }
 
-    /// Appends what an event of the thread with this number is in the model: nothing, one event or several.
-    /// `following` are the thread's later events, as far as they are there.
-    pub(super) fn translate(
+    /// Appends what events of the thread with this number are in the model. `later` are the thread's later events, as far
+    /// as they are there. Tells the last event, unless it is an access.
+    pub(super) fn translate_all(
+        &mut self,
+        number: u64,
+        events: RawEvents<'_>,
+        later: RawEvents<'_>,
+        out: &mut Vec<Event>,
+        problems: &mut Problems,
+    ) -> Option<RawEvent> {
+        let mut rest = events;
+        loop {
+            rest = self.plain_accesses(number, rest, later, out, problems);
+            let event = rest.next()?;
+            let is_last = rest.is_empty();
+            let following = if is_last { later } else { RawEvents(&[]) };
+            self.translate(number, &event, following, out, problems);
+            if is_last {
+                return Some(event);
+            }
+        }
+    }
+
+    /// Appends what an event is in the model: nothing, one event or several.
+    fn translate(
         &mut self,
         number: u64,
         event: &RawEvent,
-        following: &[RawEvent],
+        following: RawEvents<'_>,
         out: &mut Vec<Event>,
         problems: &mut Problems,
     ) {
-        if self.plain_access(number, event, out, problems) {
-            return;
-        }
         match event.kind {
             Kind::Object => return self.describe(event.words),
             Kind::GoesOn => return,
@@ -393,18 +413,26 @@ impl Translator {
     }
 
     fn class_name(&mut self, object: u64) -> NameId {
-        let Descriptions { class_names, class_of, .. } = &self.descriptions;
-        let class = match class_of.get(&object).and_then(|class| class_names.get(class)) {
+        let class = self.descriptions.class_of(object);
+        match self.recent_class {
+            Some((recent, name)) if class == Some(recent) => return name,
+            _ => {}
+        }
+        let class_names = &self.descriptions.class_names;
+        let name = match class.and_then(|class| class_names.get(&class)) {
             Some(name) => source_type(name),
             None if class_names.contains_key(&object) => b"java.lang.Class".to_vec(),
             None => b"?".to_vec(),
         };
-        self.tables.names.intern(&class)
+        let is_known = class.is_some_and(|class| class_names.contains_key(&class));
+        let name = self.tables.names.intern(&name);
+        self.recent_class = class.filter(|_| is_known).map(|class| (class, name));
+        name
     }
 
     /// The class of an object. Another thread may have come to the object before this was told.
     fn describe(&mut self, [object, class]: [u64; 2]) {
-        self.descriptions.class_of.insert(object, class);
+        *self.descriptions.class_of.get_mut(object) = class;
         self.lives.first_seen(object);
         if let Some(known) = self.objects.get(object) {
             self.tables.objects[known].class = self.class_name(object);
@@ -424,19 +452,42 @@ impl Translator {
     fn lock(&mut self, object: u64) -> LockId {
         let object = self.object(object);
         let locks = &mut self.tables.locks;
-        *self.locks.entry(object).or_insert_with(|| locks.push(Lock::Object(object)))
+        *self.locks[object].get_or_insert_with(|| locks.push(Lock::Object(object)))
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {
+        match variable {
+            Variable::Field(object, field) => self.field_variable(object, field),
+            _ => self.other_variable(variable),
+        }
+    }
+
+    fn other_variable(&mut self, variable: Variable) -> VariableId {
         let Self { tables, lives, variables, .. } = self;
         variables.find(variable, || lives.new_variable(variable, tables))
     }
 
-    #[inline]
     fn field_variable(&mut self, object: ObjectId, field: FieldId) -> VariableId {
-        let Self { tables, lives, variables, .. } = self;
-        let new = || lives.new_variable(Variable::Field(object, field), tables);
-        variables.field(object, field, new)
+        match self.groups.member(field, self.tables.fields[field]) {
+            Some(member) => {
+                let id = self.tables.objects[object].number;
+                self.member_variable(object, id, member)
+            }
+            None => self.other_variable(Variable::Field(object, field)),
+        }
+    }
+
+    /// The variable that is a field of an object with an id.
+    fn member_variable(&mut self, object: ObjectId, id: u64, member: Member) -> VariableId {
+        let Self { tables, lives, objects, groups, .. } = self;
+        let (variable, is_new) = objects.field(id, member, groups, |fields| {
+            let variables = fields.iter().map(|&field| Variable::Field(object, field));
+            lives.reserve(variables, tables)
+        });
+        if is_new {
+            lives.is_accessed(tables);
+        }
+        variable
     }
 
     fn initializer(&mut self, class: NameId) -> ChannelId {
@@ -446,110 +497,6 @@ impl Translator {
             let name = tables.names.intern(&text);
             tables.channels.push(Channel::Named(name))
         })
-    }
-
-    /// The field that a site accesses and whether it is volatile. A field of which that cannot be known is
-    /// taken for volatile, and told as a problem.
-    fn field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
-        let known = self.recent_fields.get(site, site.into());
-        if known.is_some() {
-            return known;
-        }
-        let found = self.find_field(site, problems)?;
-        self.recent_fields.set(site, site.into(), found);
-        Some(found)
-    }
-
-    fn find_field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
-        if let Some(&known) = self.fields.get(&site) {
-            return Some(known);
-        }
-        let operation = self.descriptions.sites.get(&site).map(|record| &record.operation);
-        let Some(SiteOperation::Field { class, name, descriptor, volatility }) = operation else {
-            missing_site(site, problems);
-            return None;
-        };
-        let found = self.descriptions.classes.find(class, name, descriptor);
-        let (declaring, volatility) = match found {
-            Found::Field(field) => (field.class, field.volatility),
-            Found::Nowhere => (&class[..], Volatility::Plain),
-            Found::Unknown if *volatility == Volatility::Unknown => {
-                problems.add(|| Problem {
-                    place: format!("site {site}"),
-                    expected: "a field of a class that was loaded",
-                    found: String::from_utf8_lossy(&[class, &b"."[..], name].concat()).into_owned(),
-                });
-                (&class[..], Volatility::Unknown)
-            }
-            Found::Unknown => (&class[..], *volatility),
-        };
-        let (declaring, name) = (declaring.to_vec(), name.clone());
-        let field = self.declared_field(&declaring, &name, volatility);
-        let found = (field, volatility.may_be_volatile());
-        self.fields.insert(site, found);
-        Some(found)
-    }
-
-    /// A field by the internal name of the class that declares it.
-    fn declared_field(&mut self, class: &[u8], name: &[u8], volatility: Volatility) -> FieldId {
-        let class = self.tables.names.intern(&binary(class));
-        let name = self.tables.names.intern(name);
-        let fields = &mut self.tables.fields;
-        *self.declared.entry((class, name)).or_insert_with(|| {
-            fields.push(Field { class, name, is_final: volatility == Volatility::Final })
-        })
-    }
-
-    fn site(&mut self, number: u32) -> SiteId {
-        if let Some(site) = self.recent_sites.get(number, number.into()) {
-            return site;
-        }
-        let site = self.find_site(number);
-        self.recent_sites.set(number, number.into(), site);
-        site
-    }
-
-    fn find_site(&mut self, number: u32) -> SiteId {
-        let Self { descriptions, tables, methods, sites, .. } = self;
-        let Sites::Known(known) = &mut tables.sites else {
-            unreachable!("made by `new` with known sites");
-        };
-        let entry = match sites.entry(number) {
-            Entry::Occupied(entry) => return *entry.get(),
-            Entry::Vacant(entry) => entry,
-        };
-        let names = &mut tables.names;
-        let (site, names_of_method, file) = match descriptions.sites.get(&number) {
-            // Hooks in the JDK itself, such as the start of a thread, have no site.
-            None => (None, [&b""[..], b"?", b""].map(|name| names.intern(name)), None),
-            Some(site) => {
-                let class = names.intern(&binary(&site.class));
-                let file = (!site.file.is_empty()).then(|| names.intern(&site.file));
-                let method = names.intern(&site.method);
-                (Some(site), [class, method, names.intern(&site.descriptor)], file)
-            }
-        };
-        let [class, name, descriptor] = names_of_method;
-        let known_methods = &mut tables.methods;
-        let method = *methods.entry((class, name, descriptor)).or_insert_with(|| {
-            known_methods.push(Method {
-                class: site.map(|_| class),
-                name,
-                descriptor: site.map(|_| descriptor),
-                file,
-            })
-        });
-        let line = site.and_then(|site| site.line).map(u32::from);
-        let id = *entry.insert(known.push(Site { method, line }));
-        if site.is_some_and(|site| site.operation == SiteOperation::UntestedWait) {
-            tables.untested_waits.insert(id);
-        }
-        // A static method or a constructor runs only when its class and those above it are initialized.
-        if let Some(site) = site.filter(|site| site.is_static || site.method == b"<init>") {
-            let above = descriptions.classes.superclasses(&site.class);
-            self.initialized_at[id] = above.map(|class| names.intern(&binary(class))).collect();
-        }
-        id
     }
 }
 
@@ -571,14 +518,6 @@ impl Strided {
         let next = move |index: &u32| Some(index.wrapping_add_signed(self.distance.into()));
         std::iter::successors(Some(self.first), next).take(usize::from(self.behind) + 1)
     }
-}
-
-fn missing_site(site: u32, problems: &mut Problems) {
-    problems.add(|| Problem {
-        place: format!("site {site}"),
-        expected: "a line in the table of sites that fits its event",
-        found: "none".into(),
-    });
 }
 
 /// The binary name of a class, with dots.

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
-use super::super::chunks::RawEvent;
+use super::super::chunks::{RawEvent, RawEvents};
 use super::super::classes::{argument_count, internal_name};
 use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
@@ -130,7 +130,7 @@ impl Translator {
         &mut self,
         number: u64,
         event: &RawEvent,
-        following: &[RawEvent],
+        following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
         let [first, second] = event.words;
@@ -170,7 +170,7 @@ impl Translator {
         &mut self,
         thread: u64,
         event: &RawEvent,
-        following: &[RawEvent],
+        following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
         let receiver = event.words[1];
@@ -255,7 +255,7 @@ impl Translator {
 
     /// The model of a call at a site on a receiver.
     fn model(&mut self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
-        let class = self.descriptions.class_of.get(&receiver).copied().unwrap_or(0);
+        let class = self.descriptions.class_of(receiver).unwrap_or(0);
         if let Some(known) = self.known_models.get(&(site, class)) {
             return known.clone();
         }
@@ -292,7 +292,7 @@ impl Translator {
     }
 
     /// Whether it is known how the next call of a thread ends, from what follows its beginning.
-    pub(in super::super) fn is_decided(&mut self, thread: u64, following: &[RawEvent]) -> bool {
+    pub(in super::super) fn is_decided(&mut self, thread: u64, following: RawEvents<'_>) -> bool {
         is_decided(self.in_thread(thread).next_call(), following)
     }
 
@@ -313,21 +313,21 @@ impl Translator {
 
     /// The internal name of the class of an object.
     pub(super) fn class_of(&self, object: u64) -> Option<Vec<u8>> {
-        let Some(class) = self.descriptions.class_of.get(&object) else {
+        let Some(class) = self.descriptions.class_of(object) else {
             let is_class = self.descriptions.class_names.contains_key(&object);
             return is_class.then(|| b"java/lang/Class".to_vec());
         };
-        self.descriptions.class_names.get(class).map(|name| internal_name(name))
+        self.descriptions.class_names.get(&class).map(|name| internal_name(name))
     }
 }
 
 /// Whether it is known how a call ends: it has, or one around it has.
-fn is_decided(number: u32, following: &[RawEvent]) -> bool {
-    let decides = |event: &RawEvent| match event.kind {
+fn is_decided(number: u32, following: RawEvents<'_>) -> bool {
+    let decides = |event: RawEvent| match event.kind {
         Kind::CallEnds | Kind::CallFails => event.site <= number,
         kind => kind == Kind::ThreadEnd,
     };
-    following.iter().any(decides)
+    { following }.any(decides)
 }
 
 /// How many calls may be open in a thread, also such as have failed where nobody saw it.
@@ -336,7 +336,7 @@ const MOST_OPEN: usize = 4096;
 const MOST_FAILED: usize = 8;
 
 /// Whether a call that has begun will have an outcome.
-fn will_hold(number: u32, following: &[RawEvent]) -> impl Fn(Option<&Outcome>) -> bool {
+fn will_hold(number: u32, following: RawEvents<'_>) -> impl Fn(Option<&Outcome>) -> bool {
     move |when| {
         when.is_none() || ending(number, following).is_some_and(|result| holds(when, result))
     }
@@ -350,7 +350,7 @@ enum Ending {
 }
 
 /// What a call returned; none if it failed, or if that is not known yet.
-fn ending(number: u32, following: &[RawEvent]) -> Option<u64> {
+fn ending(number: u32, following: RawEvents<'_>) -> Option<u64> {
     for event in following {
         match event.kind {
             Kind::CallEnds if event.site == number => return Some(event.words[1]),

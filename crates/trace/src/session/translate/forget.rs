@@ -5,9 +5,10 @@
 //! a volatile field are kept: other tables name them.
 
 use rustc_hash::FxHashSet;
-use unsnarl_entity::SecondaryMap;
+use unsnarl_entity::{EntityId, SecondaryMap};
 
 use super::Translator;
+use super::ids::GROUP;
 use crate::{Event, ObjectId, Operation, Tables, Variable, VariableId};
 
 /// What is known about the lives of objects.
@@ -19,9 +20,12 @@ pub(super) struct Lives {
     with_elements: SecondaryMap<ObjectId, bool>,
     /// The objects that were first seen since the sweep began that is under way.
     new: Option<FxHashSet<u64>>,
-    /// Ids that can be given again.
+    /// Ids that can be given again; of variables the first of so many as the index says.
     pub(super) free_objects: Vec<ObjectId>,
-    free_variables: Vec<VariableId>,
+    free_variables: [Vec<VariableId>; GROUP + 1],
+    /// How many variables were accessed and are not forgotten, and how many that were at most.
+    accessed: usize,
+    most_accessed: usize,
 }
 
 impl Lives {
@@ -33,15 +37,45 @@ impl Lives {
         self.with_elements[array] = true;
     }
 
-    /// An id for a variable that has none.
+    /// An id for a variable that has none and is accessed.
     pub(super) fn new_variable(&mut self, variable: Variable, tables: &mut Tables) -> VariableId {
-        match self.free_variables.pop() {
+        let id = self.reserve([variable].into_iter(), tables);
+        self.is_accessed(tables);
+        id
+    }
+
+    /// Ids for variables that stand behind each other: the first of them.
+    pub(super) fn reserve(
+        &mut self,
+        variables: impl ExactSizeIterator<Item = Variable>,
+        tables: &mut Tables,
+    ) -> VariableId {
+        match self.free_variables[variables.len()].pop() {
             Some(free) => {
-                tables.variables[free] = variable;
+                for (number, variable) in variables.enumerate() {
+                    tables.variables[VariableId::from_index(free.index() + number)] = variable;
+                }
                 free
             }
-            None => tables.variables.push(variable),
+            None => {
+                let first = VariableId::from_index(tables.variables.len());
+                for variable in variables {
+                    tables.variables.push(variable);
+                }
+                first
+            }
         }
+    }
+
+    /// A variable is accessed for the first time.
+    pub(super) fn is_accessed(&mut self, tables: &mut Tables) {
+        self.accessed += 1;
+        self.most_accessed = self.most_accessed.max(self.accessed);
+        tables.reserved_variables = tables.variables.len() - self.most_accessed;
+    }
+
+    fn forget(&mut self, first: VariableId, count: usize) {
+        self.free_variables[count].push(first);
     }
 
     pub(super) fn first_seen(&mut self, object: u64) {
@@ -72,22 +106,37 @@ impl Translator {
             }
         }
         let Self { objects, variables, lives, descriptions, .. } = self;
-        let mut dead = Vec::new();
-        objects.retain(|id, object| {
-            let lives_on = living.contains(&id) || new.contains(&id) || lives.named[object];
-            if !lives_on {
+        let (mut dead, mut known_of_dead) = (Vec::new(), Vec::new());
+        objects.retain(
+            |id, object| living.contains(&id) || new.contains(&id) || lives.named[object],
+            |object, known| {
                 dead.push(object);
+                known_of_dead.push(known);
+            },
+        );
+        descriptions.class_of.retain(|id, class| {
+            let is_kept = *class != 0
+                && (living.contains(&id) || new.contains(&id) || objects.get(id).is_some());
+            if !is_kept {
+                *class = 0;
             }
-            lives_on
+            is_kept
         });
-        descriptions
-            .class_of
-            .retain(|id, _| living.contains(id) || new.contains(id) || objects.get(*id).is_some());
         let mut tell = |operation| out.push(Event { thread, site, operation });
+        let mut forgotten = 0;
+        for known in known_of_dead {
+            let tell = |id| {
+                forgotten += 1;
+                tell(Operation::Forget(id));
+            };
+            objects.forget(known, tell, |first, count| lives.forget(first, count));
+        }
         variables.forget(&dead, |id| {
-            lives.free_variables.push(id);
+            forgotten += 1;
+            lives.forget(id, 1);
             tell(Operation::Forget(id));
         });
+        lives.accessed -= forgotten;
         for &array in &dead {
             if std::mem::take(&mut lives.with_elements[array]) {
                 tell(Operation::ForgetElements(array));

@@ -1,209 +1,307 @@
 //! What the ids of a session lead to. Ids of objects are given one after the other, and an object has few fields of which
 //! most are accessed, so arrays that are indexed by them serve better than hash maps: every access of a program asks here.
+//!
+//! The fields that a class declares are numbered in *groups* of eight as they are seen. An object has its variables of a
+//! group in one *block*, one behind the other, so that one look at what is known of the object finds them all, and
+//! whatever a detector knows of them lies together.
 
 use rustc_hash::FxHashMap;
-use unsnarl_entity::{EntityId, SecondaryMap};
+use unsnarl_entity::{EntityId, SecondaryMap, prefetch};
 
-use crate::{FieldId, ObjectId, Variable, VariableId};
+use crate::{Field, FieldId, NameId, ObjectId, VariableId};
 
 /// How many ids a page has.
 const PAGE: usize = 1024;
 /// Ids beyond so many pages are not of this recorder, or damaged.
 const MOST_PAGES: u64 = 1 << 22;
+/// How many fields a group has at most.
+pub(super) const GROUP: usize = 8;
 
-/// The objects by the ids that they have in the session.
+/// What is known of an object, in 16 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// One more than the index of the object; 0 if there is none.
+    object: u32,
+    /// Its first block; without any, no field is accessed in it.
+    block: Block,
+    /// One more than the index of its next block; 0 if there is none.
+    next: u32,
+}
+
+/// The variables of an object that belong to a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Block {
+    /// The index of the first variable.
+    base: u32,
+    group: u16,
+    /// How many variables there are.
+    size: u8,
+    /// Which of them were accessed.
+    used: u8,
+}
+
+impl Block {
+    #[inline]
+    fn get(&self, member: Member) -> Option<VariableId> {
+        let is_used = self.group == member.group && self.used >> member.slot & 1 == 1;
+        is_used.then(|| self.variable(member.slot))
+    }
+
+    #[inline]
+    fn variable(&self, slot: u8) -> VariableId {
+        VariableId::from_index(self.base as usize + usize::from(slot))
+    }
+
+    fn used(self) -> impl Iterator<Item = VariableId> {
+        (0..GROUP as u8)
+            .filter(move |slot| self.used >> slot & 1 == 1)
+            .map(move |slot| self.variable(slot))
+    }
+}
+
+/// The place of a field in the blocks of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    pub(super) group: u16,
+    pub(super) slot: u8,
+}
+
+/// The fields, by groups.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    members: SecondaryMap<FieldId, Option<Member>>,
+    fields: Vec<Vec<FieldId>>,
+    /// The last group of every class.
+    of_class: FxHashMap<NameId, u16>,
+}
+
+impl Groups {
+    /// The place of a field. None if there are very many classes.
+    pub(super) fn member(&mut self, field: FieldId, declared: Field) -> Option<Member> {
+        if let Some(known) = self.members[field] {
+            return Some(known);
+        }
+        let group = match self.of_class.get(&declared.class) {
+            Some(&group) if self.fields[usize::from(group)].len() < GROUP => group,
+            _ => {
+                let new = u16::try_from(self.fields.len()).ok()?;
+                self.fields.push(Vec::with_capacity(GROUP));
+                self.of_class.insert(declared.class, new);
+                new
+            }
+        };
+        let fields = &mut self.fields[usize::from(group)];
+        let member = Member { group, slot: fields.len() as u8 };
+        fields.push(field);
+        self.members[field] = Some(member);
+        Some(member)
+    }
+
+    fn of(&self, group: u16) -> &[FieldId] {
+        &self.fields[usize::from(group)]
+    }
+}
+
+/// The objects by the ids that they have in the session, with the variables that are their fields.
 #[derive(Debug, Default)]
 pub(super) struct ObjectIds {
-    /// One more than the index of the object; 0 if there is none.
-    pages: Vec<Option<Box<[u32; PAGE]>>>,
-    others: FxHashMap<u64, ObjectId>,
+    known: Pages<Known>,
+    /// The blocks of objects behind their first ones, each with one more than the index of the next.
+    blocks: Vec<(Block, u32)>,
+    free_blocks: Vec<u32>,
 }
 
 impl ObjectIds {
+    /// The object with an id.
     #[inline]
     pub(super) fn get(&self, id: u64) -> Option<ObjectId> {
-        let (page, place) = place(id);
-        if page >= MOST_PAGES {
-            return self.others.get(&id).copied();
-        }
-        let page = self.pages.get(page as usize)?.as_ref()?;
-        page[place].checked_sub(1).map(|index| ObjectId::from_index(index as usize))
+        let index = self.known.get(id)?.object.checked_sub(1)?;
+        Some(ObjectId::from_index(index as usize))
     }
 
     pub(super) fn insert(&mut self, id: u64, object: ObjectId) {
+        *self.known.get_mut(id) = Known { object: object.index() as u32 + 1, ..Known::default() };
+    }
+
+    /// Asks memory for what is known of an object, if the word is the id of one.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, word: u64) {
+        let (page, place) = place(word);
+        if let Some(Some(page)) = self.known.pages.get(page as usize) {
+            prefetch(&page[place]);
+        }
+    }
+
+    /// The variable that is a field of the object with an id, if it was accessed before.
+    #[inline]
+    pub(super) fn accessed(&self, id: u64, member: Member) -> Option<VariableId> {
+        let known = self.known.get(id)?;
+        known.block.get(member).or_else(|| self.accessed_behind(known.next, member))
+    }
+
+    /// The same in the other blocks of an object.
+    #[inline(never)]
+    fn accessed_behind(&self, mut next: u32, member: Member) -> Option<VariableId> {
+        loop {
+            let (block, behind) = &self.blocks[next.checked_sub(1)? as usize];
+            match block.get(member) {
+                None => next = *behind,
+                found => return found,
+            }
+        }
+    }
+
+    /// The variable that is a field of the object with an id, which must be there, and whether it was not accessed before.
+    /// If it has no id yet, `reserve` gives ids to all fields of the group that are known, and says the first.
+    pub(super) fn field(
+        &mut self,
+        id: u64,
+        member: Member,
+        groups: &Groups,
+        reserve: impl FnOnce(&[FieldId]) -> VariableId,
+    ) -> (VariableId, bool) {
+        let known = *self.known.get_mut(id);
+        let has_room = |block: &Block| block.group == member.group && member.slot < block.size;
+        let bit = 1 << member.slot;
+        let mark = |block: &mut Block| {
+            let is_new = block.used & bit == 0;
+            block.used |= bit;
+            (block.variable(member.slot), is_new)
+        };
+        if has_room(&known.block) {
+            return mark(&mut self.known.get_mut(id).block);
+        }
+        let mut last = None;
+        let mut next = known.next;
+        while let Some(index) = next.checked_sub(1) {
+            let (block, behind) = &mut self.blocks[index as usize];
+            if has_room(block) {
+                return mark(block);
+            }
+            (last, next) = (Some(index), *behind);
+        }
+        let fields = groups.of(member.group);
+        let base = reserve(fields).index() as u32;
+        let mut block = Block { base, group: member.group, size: fields.len() as u8, used: 0 };
+        let variable = mark(&mut block);
+        if known.block.size == 0 {
+            self.known.get_mut(id).block = block;
+            return variable;
+        }
+        let new = match self.free_blocks.pop() {
+            Some(free) => {
+                self.blocks[free as usize] = (block, 0);
+                free
+            }
+            None => {
+                self.blocks.push((block, 0));
+                self.blocks.len() as u32 - 1
+            }
+        };
+        match last {
+            Some(last) => self.blocks[last as usize].1 = new + 1,
+            None => self.known.get_mut(id).next = new + 1,
+        }
+        variable
+    }
+
+    /// Forgets the objects that are not to be kept, in the order of their ids but for strange ones, and tells of each what
+    /// was known.
+    pub(super) fn retain(
+        &mut self,
+        mut keep: impl FnMut(u64, ObjectId) -> bool,
+        mut dies: impl FnMut(ObjectId, Known),
+    ) {
+        self.known.retain(|id, known| {
+            let Some(index) = known.object.checked_sub(1) else { return false };
+            let object = ObjectId::from_index(index as usize);
+            let is_kept = keep(id, object);
+            if !is_kept {
+                dies(object, std::mem::take(known));
+            }
+            is_kept
+        });
+    }
+
+    /// Forgets the variables of a dead object: tells which were accessed, and where how many ids are that can be given
+    /// again.
+    pub(super) fn forget(
+        &mut self,
+        known: Known,
+        mut tell: impl FnMut(VariableId),
+        mut free: impl FnMut(VariableId, usize),
+    ) {
+        let mut forget = |block: Block| {
+            block.used().for_each(&mut tell);
+            if block.size > 0 {
+                free(block.variable(0), block.size.into());
+            }
+        };
+        forget(known.block);
+        let mut next = known.next;
+        while let Some(index) = next.checked_sub(1) {
+            let (block, behind) = self.blocks[index as usize];
+            forget(block);
+            self.free_blocks.push(index);
+            next = behind;
+        }
+    }
+}
+
+/// Values by the ids of objects. Without one of its own an id has the default.
+#[derive(Debug)]
+pub(in super::super) struct Pages<V> {
+    pages: Vec<Option<Box<[V; PAGE]>>>,
+    others: FxHashMap<u64, V>,
+}
+
+impl<V> Default for Pages<V> {
+    fn default() -> Self {
+        Self { pages: Vec::new(), others: FxHashMap::default() }
+    }
+}
+
+impl<V: Copy + Default> Pages<V> {
+    #[inline]
+    pub(in super::super) fn get(&self, id: u64) -> Option<&V> {
         let (page, place) = place(id);
         if page >= MOST_PAGES {
-            self.others.insert(id, object);
-            return;
+            return self.others.get(&id);
+        }
+        Some(&self.pages.get(page as usize)?.as_ref()?[place])
+    }
+
+    pub(in super::super) fn get_mut(&mut self, id: u64) -> &mut V {
+        let (page, place) = place(id);
+        if page >= MOST_PAGES {
+            return self.others.entry(id).or_default();
         }
         let page = page as usize;
         if page >= self.pages.len() {
             self.pages.resize(page + 1, None);
         }
-        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))[place] =
-            object.index() as u32 + 1;
+        &mut self.pages[page].get_or_insert_with(|| Box::new([V::default(); PAGE]))[place]
     }
 
-    /// Forgets the objects that are not to be kept, in the order of their ids but for strange ones.
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(u64, ObjectId) -> bool) {
-        for (page, entries) in self.pages.iter_mut().enumerate() {
-            let Some(entries) = entries else { continue };
-            for (place, entry) in entries.iter_mut().enumerate() {
-                if let Some(index) = entry.checked_sub(1)
-                    && !keep((page * PAGE + place) as u64, ObjectId::from_index(index as usize))
-                {
-                    *entry = 0;
-                }
+    /// Goes through all, in the order of their ids but for strange ones. A page goes of which none is to be kept.
+    pub(in super::super) fn retain(&mut self, mut keep: impl FnMut(u64, &mut V) -> bool) {
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            let Some(values) = page else { continue };
+            let mut is_kept = false;
+            for (place, value) in values.iter_mut().enumerate() {
+                is_kept |= keep((number * PAGE + place) as u64, value);
+            }
+            if !is_kept {
+                *page = None;
             }
         }
-        self.others.retain(|&id, object| keep(id, *object));
+        self.others.retain(|&id, value| keep(id, value));
     }
 }
 
+#[inline]
 fn place(id: u64) -> (u64, usize) {
     (id / PAGE as u64, (id % PAGE as u64) as usize)
-}
-
-/// How many fields a link of a chain has: it fills half a line of a cache.
-const LINK: usize = 3;
-const NONE: u32 = u32::MAX;
-
-/// Fields of one object, and the link with more of them.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    fields: [u32; LINK],
-    variables: [u32; LINK],
-    next: u32,
-}
-
-const EMPTY: Link = Link { fields: [NONE; LINK], variables: [NONE; LINK], next: NONE };
-
-/// The variables of objects, arrays and classes.
-#[derive(Debug)]
-pub(super) struct VariableIds {
-    /// The first link of every object.
-    first: SecondaryMap<ObjectId, u32>,
-    links: Vec<Link>,
-    free_links: Vec<u32>,
-    /// Of every array its elements.
-    arrays: SecondaryMap<ObjectId, Vec<u32>>,
-    others: FxHashMap<Variable, VariableId>,
-}
-
-impl Default for VariableIds {
-    fn default() -> Self {
-        Self {
-            first: SecondaryMap::with_default(NONE),
-            links: Vec::new(),
-            free_links: Vec::new(),
-            arrays: SecondaryMap::new(),
-            others: FxHashMap::default(),
-        }
-    }
-}
-
-impl VariableIds {
-    /// The id of a variable, which `make` gives it if it has none.
-    pub(super) fn find(
-        &mut self,
-        variable: Variable,
-        make: impl FnOnce() -> VariableId,
-    ) -> VariableId {
-        match variable {
-            Variable::Field(object, field) => self.field(object, field, make),
-            Variable::Element(array, index) if self.is_near(array, index) => {
-                let elements = &mut self.arrays[array];
-                let index = index as usize;
-                if index >= elements.len() {
-                    elements.resize((index + 1).next_power_of_two(), NONE);
-                }
-                // It may have lain too far behind before.
-                let others = &mut self.others;
-                filled(&mut elements[index], || others.remove(&variable).unwrap_or_else(make))
-            }
-            _ => *self.others.entry(variable).or_insert_with(make),
-        }
-    }
-
-    /// How many links the fields of an object take.
-    pub(super) fn links_of(&self, object: ObjectId) -> usize {
-        let first = self.links.get(self.first[object] as usize);
-        std::iter::successors(first, |link| self.links.get(link.next as usize)).count()
-    }
-
-    /// Whether an array has accesses to about as many elements as lie before one.
-    fn is_near(&self, array: ObjectId, index: u32) -> bool {
-        index as usize <= 2 * self.arrays[array].len() + PAGE
-    }
-
-    #[inline]
-    pub(super) fn field(
-        &mut self,
-        object: ObjectId,
-        field: FieldId,
-        make: impl FnOnce() -> VariableId,
-    ) -> VariableId {
-        let name = field.index() as u32;
-        let mut at = self.first[object];
-        let mut last = NONE;
-        while at != NONE {
-            let link = &mut self.links[at as usize];
-            for place in 0..LINK {
-                if link.fields[place] == name || link.fields[place] == NONE {
-                    link.fields[place] = name;
-                    return filled(&mut link.variables[place], make);
-                }
-            }
-            last = at;
-            at = link.next;
-        }
-        let new = self.free_links.pop().unwrap_or_else(|| {
-            self.links.push(EMPTY);
-            self.links.len() as u32 - 1
-        });
-        let link = &mut self.links[new as usize];
-        link.fields[0] = name;
-        let id = filled(&mut link.variables[0], make);
-        match last {
-            NONE => self.first[object] = new,
-            _ => self.links[last as usize].next = new,
-        }
-        id
-    }
-
-    /// Forgets the variables of objects, and tells which they were.
-    pub(super) fn forget(&mut self, objects: &[ObjectId], mut tell: impl FnMut(VariableId)) {
-        let mut tell_all = |variables: &[u32]| {
-            let known = variables.iter().filter(|&&variable| variable != NONE);
-            known.for_each(|&variable| tell(VariableId::from_index(variable as usize)));
-        };
-        for &object in objects {
-            let mut at = std::mem::replace(&mut self.first[object], NONE);
-            while at != NONE {
-                self.free_links.push(at);
-                let link = std::mem::replace(&mut self.links[at as usize], EMPTY);
-                tell_all(&link.variables);
-                at = link.next;
-            }
-            tell_all(&std::mem::take(&mut self.arrays[object]));
-        }
-        let mut is_dead: SecondaryMap<ObjectId, bool> = SecondaryMap::new();
-        objects.iter().for_each(|&object| is_dead[object] = true);
-        self.others.retain(|variable, id| {
-            let dies = matches!(variable, Variable::Element(array, _) if is_dead[*array]);
-            if dies {
-                tell(*id);
-            }
-            !dies
-        });
-    }
-}
-
-fn filled(variable: &mut u32, make: impl FnOnce() -> VariableId) -> VariableId {
-    if *variable == NONE {
-        *variable = make().index() as u32;
-    }
-    VariableId::from_index(*variable as usize)
 }
 
 #[cfg(test)]
@@ -213,6 +311,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_known_of_an_object_has_16_bytes() {
+        assert_eq!(size_of::<Known>(), 16);
+    }
+
+    #[test]
     fn objects_are_found_by_small_and_by_strange_ids() {
         let mut ids = ObjectIds::default();
         let all = [0, 1, 1023, 1024, 1 << 20, 1 << 40, u64::MAX];
@@ -220,57 +323,75 @@ mod tests {
             assert_eq!(ids.get(id), None);
             ids.insert(id, ObjectId::from_index(index));
         }
-        ids.retain(|id, object| {
-            assert_eq!(all[object.index()], id);
-            id % 2 == 1
-        });
+        let mut dead = Vec::new();
+        ids.retain(
+            |id, object| {
+                assert_eq!(all[object.index()], id);
+                id % 2 == 1
+            },
+            |object, _| dead.push(all[object.index()]),
+        );
+        dead.sort_unstable();
+        assert_eq!(dead, [0, 1024, 1 << 20, 1 << 40]);
         for (index, id) in all.into_iter().enumerate() {
             assert_eq!(ids.get(id), (id % 2 == 1).then_some(ObjectId::from_index(index)), "{id}");
         }
     }
 
+    /// Objects with fields of two classes, one with more fields than a group has, and ids that are given as they are asked
+    /// for.
     #[test]
     fn variables_keep_their_ids_until_their_object_dies() {
-        let mut ids = VariableIds::default();
+        let mut groups = Groups::default();
+        let mut ids = ObjectIds::default();
+        let fields: Vec<(FieldId, Field)> = (0..14)
+            .map(|index| {
+                let class = NameId::from_index(usize::from(index >= 11));
+                let name = NameId::from_index(10 + index);
+                (FieldId::from_index(index), Field { class, name, is_final: false })
+            })
+            .collect();
+        for id in 1..6 {
+            ids.insert(id, ObjectId::from_index(id as usize));
+        }
         let mut made = HashMap::new();
-        let objects: Vec<_> = (0..5).map(ObjectId::from_index).collect();
-        let variables = || {
-            let fields = (0..10).map(FieldId::from_index);
-            let objects = objects.iter().copied();
-            let of_objects = objects.clone().flat_map(move |object| {
-                fields.clone().map(move |field| Variable::Field(object, field))
-            });
-            let indices = [0, 3000, 7, 1000, u32::MAX, 5000];
-            of_objects.chain(objects.flat_map(move |array| {
-                indices.into_iter().map(move |index| Variable::Element(array, index))
-            }))
-        };
-        for _ in 0..2 {
-            for variable in variables() {
-                let next = VariableId::from_index(made.len());
-                let id = ids.find(variable, || next);
-                assert_eq!(*made.entry(variable).or_insert(id), id, "{variable:?}");
+        let (mut reserved, mut used) = (0, 0);
+        for round in 0..3 {
+            for id in 1..6_u64 {
+                // Not all fields are accessed in all objects, and not from the beginning.
+                for &(field, declared) in fields.iter().skip((id as usize + round) % 3) {
+                    let member = groups.member(field, declared).unwrap();
+                    let (variable, is_new) = ids.field(id, member, &groups, |fields| {
+                        reserved += fields.len();
+                        VariableId::from_index(reserved - fields.len())
+                    });
+                    used += usize::from(is_new);
+                    assert_eq!(*made.entry((id, field)).or_insert(variable), variable);
+                    assert_eq!(ids.accessed(id, member), Some(variable));
+                }
             }
         }
-        let mut forgotten = Vec::new();
-        ids.forget(&objects[1..3], |id| forgotten.push(id));
-        let mut expected: Vec<_> = made
-            .iter()
-            .filter(|(variable, _)| {
-                let (Variable::Field(of, _) | Variable::Element(of, _)) = variable else {
-                    return false;
-                };
-                objects[1..3].contains(of)
-            })
-            .map(|(_, id)| *id)
-            .collect();
-        forgotten.sort();
-        expected.sort();
-        assert_eq!(forgotten, expected);
-        let new = VariableId::from_index(9999);
-        let again = Variable::Field(objects[1], FieldId::from_index(9));
-        assert_eq!(ids.find(again, || new), new);
-        let kept = Variable::Field(objects[0], FieldId::from_index(9));
-        assert_eq!(ids.find(kept, || new), made[&kept]);
+        let mut different: Vec<_> = made.values().collect();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), made.len());
+        assert_eq!(used, made.len());
+        assert!(reserved >= used);
+
+        let mut dead = Vec::new();
+        ids.retain(|id, _| id > 2, |_, known| dead.push(known));
+        let (mut told, mut freed) = (Vec::new(), 0);
+        for known in dead {
+            ids.forget(known, |variable| told.push(variable), |_, size| freed += size);
+        }
+        let mut expected: Vec<_> =
+            made.iter().filter(|((id, _), _)| *id <= 2).map(|(_, variable)| *variable).collect();
+        told.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(told, expected);
+        assert!(freed >= told.len());
+        let member = groups.member(fields[0].0, fields[0].1).unwrap();
+        assert_eq!(ids.accessed(1, member), None);
+        assert_eq!(ids.get(1), None);
     }
 }

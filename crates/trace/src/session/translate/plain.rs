@@ -1,31 +1,36 @@
 //! Accesses at places that do nothing else. They are nearly all events: what is known of such a place is found by its
-//! number at once.
+//! number at once, and the words of events are taken as they stand.
 
 use super::calls::Emit;
+use super::ids::Member;
 use super::{Strided, Translator};
-use crate::session::chunks::RawEvent;
+use crate::session::chunks::RawEvents;
 use crate::session::format::Kind;
 use crate::{Event, FieldId, Operation, Problems, SiteId};
 
 /// Places with larger numbers are not of this recorder, or damaged.
 const MOST_PLACES: usize = 1 << 22;
+/// So many words before the id of an object memory is asked for what is known of it. Accesses to fields have two words and
+/// those to elements three: in the midst of either kind an id stands so many words behind an id.
+const AHEAD: usize = 30;
 
 /// Places, by their numbers, that access elements or a field that is not volatile, in code that needs no class to be
 /// initialized.
 #[derive(Debug, Default)]
-pub(super) struct PlainPlaces(Vec<Option<PlainPlace>>);
+pub(super) struct PlainPlaces(Vec<PlainPlace>);
 
 #[derive(Clone, Copy, Debug)]
 struct PlainPlace {
     site: SiteId,
-    /// None if it accesses elements.
-    field: Option<FieldId>,
+    accesses: Accesses,
 }
 
-impl PlainPlaces {
-    fn get(&self, number: u32) -> Option<PlainPlace> {
-        self.0.get(number as usize).copied().flatten()
-    }
+#[derive(Clone, Copy, Debug)]
+enum Accesses {
+    /// Nothing, or it is not known yet.
+    Unknown,
+    Field(Member),
+    Elements,
 }
 
 impl Translator {
@@ -36,45 +41,193 @@ impl Translator {
         if index >= MOST_PLACES || !self.initialized_at[site].is_empty() {
             return;
         }
+        let accesses = match field {
+            None => Accesses::Elements,
+            Some(field) => match self.groups.member(field, self.tables.fields[field]) {
+                Some(member) => Accesses::Field(member),
+                None => return,
+            },
+        };
         let PlainPlaces(places) = &mut self.plain;
         if index >= places.len() {
-            places.resize(index + 1, None);
+            places.resize(index + 1, PlainPlace { site, accesses: Accesses::Unknown });
         }
-        places[index] = Some(PlainPlace { site, field });
+        places[index] = PlainPlace { site, accesses };
     }
 
-    /// Does all that [`translate`](Self::translate) does, if the event is at such a place and nobody wants to know
-    /// which methods threads are in. Whether it is so.
-    #[inline]
-    pub(super) fn plain_access(
+    /// Does all that [`translate`](Self::translate) does, as long as events are at such places and nobody wants to know
+    /// which methods threads are in. What is left of the events. `later` are the thread's next ones: their objects are
+    /// looked up soon as well.
+    pub(super) fn plain_accesses<'w>(
         &mut self,
         number: u64,
-        event: &RawEvent,
+        events: RawEvents<'w>,
+        later: RawEvents<'_>,
         out: &mut Vec<Event>,
         problems: &mut Problems,
-    ) -> bool {
-        let Some(PlainPlace { site, field }) = self.plain.get(event.site) else { return false };
-        if !self.stacks.are_empty() {
-            return false;
+    ) -> RawEvents<'w> {
+        const FIELD_READ: u8 = Kind::FieldRead as u8;
+        const FIELD_WRITE: u8 = Kind::FieldWrite as u8;
+        const ARRAY_READ: u8 = Kind::ArrayRead as u8;
+        const ARRAY_WRITE: u8 = Kind::ArrayWrite as u8;
+        let RawEvents(mut rest) = events;
+        let is_access = |first: &u64| matches!(*first as u8, FIELD_READ..=ARRAY_WRITE);
+        if !self.stacks.are_empty() || !rest.first().is_some_and(is_access) {
+            return events;
         }
-        let [first, second] = event.words;
-        let write = matches!(event.kind, Kind::FieldWrite | Kind::ArrayWrite);
-        match (event.kind, field) {
-            (Kind::FieldRead | Kind::FieldWrite, Some(field)) => {
-                let thread = self.thread(number);
-                let object = self.accessed(first);
-                let variable = self.field_variable(object, field);
-                let operation =
-                    if write { Operation::Write(variable) } else { Operation::Read(variable) };
-                out.push(Event { thread, site, operation });
+        let thread = self.thread(number);
+        out.reserve(rest.len() / 2);
+        while let [first, id, behind @ ..] = rest {
+            let Some(&PlainPlace { site, accesses }) =
+                self.plain.0.get((first >> 8) as u32 as usize)
+            else {
+                break;
+            };
+            let ahead = match behind.get(AHEAD - 1) {
+                None => later.0.get(AHEAD - 1 - behind.len()),
+                found => found,
+            };
+            if let Some(&ahead) = ahead {
+                self.objects.prefetch(ahead);
             }
-            (Kind::ArrayRead | Kind::ArrayWrite, None) => {
-                let mut emit = Emit { thread: self.thread(number), site, out, problems };
-                let array = self.accessed(first);
-                self.elements(array, Strided::from_word(second), write, &mut emit);
+            match (*first as u8, accesses) {
+                (kind @ (FIELD_READ | FIELD_WRITE), Accesses::Field(member)) => {
+                    let variable = match self.objects.accessed(*id, member) {
+                        Some(variable) => variable,
+                        None => {
+                            let object = self.accessed(*id);
+                            self.member_variable(object, *id, member)
+                        }
+                    };
+                    let operation = match kind {
+                        FIELD_READ => Operation::Read(variable),
+                        _ => Operation::Write(variable),
+                    };
+                    out.push(Event { thread, site, operation });
+                    rest = behind;
+                }
+                (kind @ (ARRAY_READ | ARRAY_WRITE), Accesses::Elements) => {
+                    let [elements, behind @ ..] = behind else { break };
+                    let mut emit = Emit { thread, site, out, problems };
+                    let array = self.accessed(*id);
+                    self.elements(
+                        array,
+                        Strided::from_word(*elements),
+                        kind == ARRAY_WRITE,
+                        &mut emit,
+                    );
+                    rest = behind;
+                }
+                _ => break,
             }
-            _ => return false,
         }
-        true
+        RawEvents(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+    use unsnarl_models::Models;
+
+    use super::*;
+    use crate::session::chunks::{RawEvent, write};
+    use crate::session::records::SiteRecord;
+    use crate::session::translate::Descriptions;
+
+    /// Fields of two classes, one of which has more of them than a group, elements, a static and a volatile field; what is
+    /// accessed in a constructor needs its class to be initialized.
+    fn translator(keeps_elements: bool) -> Translator {
+        let mut lines: Vec<String> = (1..=10)
+            .map(|site| format!("{site}\tA\tm\t()V\t\t\tfield\tA\tf{site}\tI\tplain"))
+            .collect();
+        lines.extend(
+            [
+                "11\tB\tm\t()V\t\t\tfield\tB\tf\tI\tplain",
+                "12\tA\tm\t()V\t\t\telement",
+                "13\tA\tm\t()V\t\t\tfield\tB\tv\tI\tvolatile",
+                "14\tA\t<init>\t()V\t\t\tfield\tA\tf1\tI\tplain",
+            ]
+            .map(str::to_owned),
+        );
+        let mut descriptions = Descriptions::default();
+        for line in lines {
+            let site = SiteRecord::parse(line.as_bytes()).unwrap();
+            descriptions.sites.insert(site.number, site);
+        }
+        let mut translator = Translator::new(descriptions, Arc::new(Models::default()), false);
+        if keeps_elements {
+            translator.keep_elements();
+        }
+        translator
+    }
+
+    fn event() -> impl Strategy<Value = RawEvent> {
+        use Kind::{
+            ArrayRead, ArrayWrite, ClassInitialized, FieldRead, FieldWrite, MonitorEnter,
+            NumberedRead, Object, StaticWrite,
+        };
+        let kinds = [
+            FieldRead,
+            FieldRead,
+            FieldWrite,
+            FieldWrite,
+            ArrayRead,
+            ArrayWrite,
+            MonitorEnter,
+            NumberedRead,
+            Object,
+            StaticWrite,
+            ClassInitialized,
+        ];
+        let kind = prop::sample::select(kinds.to_vec());
+        (kind, 0..17_u32, prop::array::uniform2(0..4_u64)).prop_map(|(kind, site, mut words)| {
+            words[kind.words()..].fill(0);
+            RawEvent { kind, site, words }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn accesses_are_translated_as_if_each_were_looked_at(
+            events in prop::collection::vec(event(), 0..80),
+            keeps_elements: bool,
+        ) {
+            let bytes: Vec<u8> = events.iter().flat_map(write::event).collect();
+            let words: Vec<u64> =
+                bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+            let nothing = RawEvents(&[]);
+            let mut together = translator(keeps_elements);
+            let (mut found, mut problems) = (Vec::new(), Problems::default());
+            together.translate_all(7, RawEvents(&words), nothing, &mut found, &mut problems);
+
+            let mut alone = translator(keeps_elements);
+            let (mut expected, mut expected_problems) = (Vec::new(), Problems::default());
+            for event in &events {
+                alone.translate(7, event, nothing, &mut expected, &mut expected_problems);
+            }
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(problems, expected_problems);
+            let (tables, expected_tables) = (together.tables(), alone.tables());
+            let accessed: BTreeSet<_> = found.iter().filter_map(|event| match event.operation {
+                Operation::Read(it) | Operation::Write(it) => Some(it),
+                _ => None,
+            }).collect();
+            for &variable in &accessed {
+                prop_assert_eq!(
+                    tables.variables[variable],
+                    expected_tables.variables[variable]
+                );
+            }
+            let different: BTreeSet<_> = accessed.iter()
+                .map(|&variable| format!("{:?}", tables.variables[variable])).collect();
+            prop_assert_eq!(different.len(), accessed.len());
+            // Volatile variables are accessed, but not by such events.
+            prop_assert!(tables.variable_count() >= accessed.len());
+            prop_assert_eq!(tables.variable_count(), expected_tables.variable_count());
+        }
     }
 }
