@@ -222,7 +222,8 @@ impl Calls {
     fn find_slots(&self, orders: impl Fn(&Effect) -> bool) -> FxHashSet<Box<str>> {
         let mut slots = FxHashSet::default();
         let all = || self.models.classes().flat_map(|(_, class)| class.methods());
-        for (name, _, method) in all() {
+        for (name, parameters, method) in all() {
+            let is_started = is_started(&self.tasks, name, parameters);
             for effect in &method.effects {
                 if self.is_of_contents(effect) {
                     effect.places().into_iter().for_each(|place| add_slots(place, &mut slots));
@@ -230,7 +231,7 @@ impl Calls {
                     deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
                 }
                 if let Effect::Call(call) = effect
-                    && self.tasks.keys().any(|(task, _)| **task == *name)
+                    && is_started
                 {
                     add_slots(&call.receiver, &mut slots);
                 }
@@ -348,6 +349,24 @@ impl Methods {
     }
 }
 
+/// Whether a modelled method is one that is started, by its name and the number of its parameters.
+fn is_started(
+    tasks: &FxHashMap<(Box<[u8]>, usize), Task>,
+    name: &[u8],
+    parameters: Option<&[u8]>,
+) -> bool {
+    let is_it = |((task, count), kind): (&(Box<[u8]>, usize), &Task)| {
+        **task == *name
+            && *kind == Task::Started
+            && parameters.is_none_or(|parameters| {
+                let descriptor = [b"(", parameters, b")V"].concat();
+                MethodDescriptor::parse(&descriptor)
+                    .is_none_or(|descriptor| descriptor.parameters().count() == *count)
+            })
+    };
+    tasks.iter().any(is_it)
+}
+
 /// The methods that sentences start, and what the models of those call in turn.
 fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
     let mut tasks: FxHashMap<(Box<[u8]>, usize), Task> = FxHashMap::default();
@@ -379,19 +398,21 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
         }
     }
     loop {
-        let before = tasks.len();
-        for (name, _, method) in all() {
+        let mut has_changed = false;
+        for (name, parameters, method) in all() {
+            if !is_started(&tasks, name, parameters) {
+                continue;
+            }
             for effect in &method.effects {
                 if let Effect::Call(call) = effect
-                    && tasks.keys().any(|(task, _)| **task == *name)
                     && call.receiver.root() == &Place::This
                 {
                     let method = (call.method.as_bytes().into(), call.arguments.len());
-                    tasks.entry(method).or_insert(Task::Called);
+                    has_changed |= tasks.insert(method, Task::Started) != Some(Task::Started);
                 }
             }
         }
-        if tasks.len() == before {
+        if !has_changed {
             return tasks;
         }
     }

@@ -46,11 +46,10 @@ pub struct RecordedCall {
 /// A method that may be run because of a recorded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// A call starts it.
+    /// A call starts it, or what is started calls it in turn.
     Started,
-    /// A call runs it as a function, in a stream or while it orders something, or what is started calls it in turn, as a queue
-    /// does with a comparator. Nobody waits for the end of one run alone, so that what the thread does behind it need not
-    /// be told again: programs call such methods all the time.
+    /// A call runs it as a function, in a stream or while it orders something. Nobody waits for the end of one run alone, so
+    /// that what the thread does behind it need not be told again: programs call such methods all the time.
     Called,
 }
 
