@@ -81,6 +81,7 @@ public final class UnsnarlHooks {
         UnsnarlExact.prepare();
         UnsnarlSweep.prepare();
         UnsnarlOwners.of(0);
+        UnsnarlTokens.isOfOne(0, 0);
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
@@ -363,6 +364,7 @@ public final class UnsnarlHooks {
         UnsnarlThread ending = current();
         numbered(ending, THREAD_END, 0);
         ending.nextEpoch();
+        ending.leaveSlot();
         UnsnarlExact.end(ending);
         ending.leaveChunk();
     }

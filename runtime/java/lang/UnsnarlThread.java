@@ -1,6 +1,5 @@
 package java.lang;
 
-import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
@@ -47,12 +46,6 @@ final class UnsnarlThread {
     private static final int FIELDS_ID = 22;
     static final int FIELDS_GROUP = 16;
     private static final long[] NO_FIELDS = new long[1];
-    /** In the word of an object the slot of a thread and its epoch are above the group: together they are its token. */
-    private static final int SEEN_SLOT = 44;
-    private static final long SEEN_EPOCH = 1L << FIELDS_ID;
-    /** So few that no word looks like an id. Threads that get none, and those before their first access, have the token 0. */
-    private static final long SLOTS = UnsnarlIdentity.MARK >>> SEEN_SLOT;
-    private static final AtomicLong NEXT_SLOT = new AtomicLong(1);
     /** Of how many accesses to objects whose words belong to others one takes the word over. */
     private static final int SELDOM = 16;
     /** How far the groups of an object lie apart in the table, beside the distance of objects. */
@@ -270,17 +263,18 @@ final class UnsnarlThread {
         }
         long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
         if (token != 0) {
-            long next = token + SEEN_EPOCH;
-            UNSAFE.putLong(thread, UnsnarlHooks.TOKEN, next >>> SEEN_SLOT == token >>> SEEN_SLOT ? next : newToken());
+            UNSAFE.putLong(thread, UnsnarlHooks.TOKEN, UnsnarlTokens.following(token));
         }
     }
 
-    /** A token that no thread has had; 0 if there is none left. */
+    /** The thread ends, and somebody else can have its slot. */
     @Hidden
-    private static long newToken() {
-        // Once it is past the end it stays there for a long time.
-        long slot = NEXT_SLOT.get() < SLOTS ? NEXT_SLOT.getAndIncrement() : SLOTS;
-        return slot < SLOTS ? slot << SEEN_SLOT : 0;
+    void leaveSlot() {
+        long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
+        if (token != 0) {
+            UNSAFE.putLong(thread, UnsnarlHooks.TOKEN, 0);
+            UnsnarlTokens.giveBack(token);
+        }
     }
 
     /** Whether the word of an object, or of the table, says that all of {@code bits} were set for a group of fields. */
@@ -296,7 +290,7 @@ final class UnsnarlThread {
     boolean marks(Object object, long place, int group, long bits) {
         long token = UNSAFE.getLong(thread, UnsnarlHooks.TOKEN);
         if (token == 0) {
-            token = newToken();
+            token = UnsnarlTokens.take();
             if (token == 0) {
                 return false;
             }
@@ -308,7 +302,7 @@ final class UnsnarlThread {
             key = known;
         } else if (known >>> FIELDS_ID == token >>> FIELDS_ID) {
             return false;
-        } else if (known != 0 && known >>> SEEN_SLOT != token >>> SEEN_SLOT && ++foreign % SELDOM != 0) {
+        } else if (known != 0 && !UnsnarlTokens.isOfOne(known, token) && ++foreign % SELDOM != 0) {
             return false;
         }
         UNSAFE.putLong(object, place, key | bits);
