@@ -166,8 +166,12 @@ impl<'p> CallProbe<'p> {
             None => code.plain(AConstNull),
         };
         code.int(self.site.0.cast_signed())?.local(ILoad, self.considered);
-        let releases = self.call.releases;
-        invoke(code, if releases { hooks::CALL_BEGINS } else { hooks::CALL_BEGINS_QUIETLY })?;
+        let begins = match self.call {
+            RecordedCall { releases: true, .. } => hooks::CALL_BEGINS,
+            RecordedCall { looks: true, .. } => hooks::CALL_LOOKS,
+            _ => hooks::CALL_BEGINS_QUIETLY,
+        };
+        invoke(code, begins)?;
         code.local(IStore, self.number);
         Ok(())
     }

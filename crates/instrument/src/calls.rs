@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_models::{
-    CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place, Reflect,
-    StartKind,
+    Blocking, CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place,
+    Reflect, StartKind,
 };
 
 use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
@@ -268,6 +268,7 @@ impl Calls {
         let mut thread = false;
         let mut failure = false;
         let mut releases = false;
+        let mut looks = true;
         let mut runs = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
@@ -285,6 +286,11 @@ impl Calls {
         for effect in models.into_iter().flat_map(|model| &model.effects) {
             failure |= happens_on_failure(effect);
             releases |= self.may_release(effect);
+            looks &= match effect {
+                Effect::Read { .. } | Effect::Return(_) => true,
+                Effect::Receive { blocking, .. } => *blocking == Blocking::Never,
+                _ => false,
+            };
             runs |= match effect {
                 Effect::Start { .. } | Effect::Call(_) => true,
                 Effect::Flow { .. } => self.matters(effect),
@@ -335,7 +341,7 @@ impl Calls {
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         // To copy a collection may be recorded, so that comes before what is recorded of this call.
         operands.sort_by_key(|it| (it.what != OperandKind::Elements, it.position));
-        Some(RecordedCall { method, operands, thread, failure, releases, runs })
+        Some(RecordedCall { method, operands, thread, failure, releases, looks, runs })
     }
 }
 

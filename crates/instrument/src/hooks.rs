@@ -109,6 +109,8 @@ pub(crate) const CALLING_THREAD: Hook = of_calls("thread", "(I)V");
 pub(crate) const CALL_BEGINS: Hook = of_calls("begins", "(Ljava/lang/Object;II)I");
 /// The same for a call that releases nothing: its number is negative.
 pub(crate) const CALL_BEGINS_QUIETLY: Hook = of_calls("beginsQuietly", "(Ljava/lang/Object;II)I");
+/// The same for a call that can neither wait nor release anything: where it begins is of no importance.
+pub(crate) const CALL_LOOKS: Hook = of_calls("looks", "(Ljava/lang/Object;II)I");
 /// Behind a call that returned, with what it returned.
 pub(crate) const CALL_ENDS: Hook = of_calls("ends", "(I)V");
 pub(crate) const CALL_ENDS_REFERENCE: Hook = of_calls("ends", "(Ljava/lang/Object;I)V");

@@ -39,6 +39,8 @@ pub struct RecordedCall {
     pub failure: bool,
     /// Whether it may let other threads see what the caller has done.
     pub releases: bool,
+    /// Whether all that it does is to take over what others have sent, at once.
+    pub looks: bool,
     /// Whether methods of what it is about may be run because of it, by whomever.
     pub runs: bool,
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use unsnarl_instrument::{Calls, MethodName};
+use unsnarl_instrument::{Calls, MethodName, RecordedCall, Task};
 use unsnarl_models::Models;
 
 const ITERATOR: (&[u8], &[u8]) = (b"iterator", b"()Ljava/util/Iterator;");
@@ -23,14 +23,56 @@ fn the_iterator_of_a_list_is_followed_only_where_contents_matter() {
     }
 }
 
+fn call(calls: &Calls, class: &str, name: &str, descriptor: &str) -> RecordedCall {
+    let [class, name, descriptor] = [class, name, descriptor].map(|it| it.as_bytes().to_vec());
+    let method = MethodName { class, name, descriptor };
+    calls.known_call(&method.class, &method).unwrap()
+}
+
+#[test]
+fn only_calls_that_neither_wait_nor_release_look() {
+    let calls = Calls::new(Arc::new(Models::builtin()), false);
+    let looks = |class: &str, name: &str, descriptor: &str| {
+        call(&calls, &format!("java/util/concurrent/{class}"), name, descriptor).looks
+    };
+    assert!(looks("atomic/AtomicLong", "get", "()J"));
+    assert!(looks("atomic/AtomicReference", "get", "()Ljava/lang/Object;"));
+    assert!(!looks("atomic/AtomicLong", "compareAndSet", "(JJ)Z"));
+    assert!(!looks("BlockingQueue", "take", "()Ljava/lang/Object;"));
+    assert!(!looks("CountDownLatch", "await", "()V"));
+    assert!(!looks("locks/Lock", "lock", "()V"));
+    assert!(!looks("Future", "get", "()Ljava/lang/Object;"));
+}
+
+#[test]
+fn what_is_started_and_what_is_only_called() {
+    let calls = Calls::new(Arc::new(Models::builtin()), false);
+    let object = "Ljava/lang/Object;";
+    assert_eq!(calls.task(b"run", b"()V"), Some(Task::Started));
+    assert_eq!(calls.task(b"call", format!("(){object}").as_bytes()), Some(Task::Started));
+    assert_eq!(
+        calls.task(b"compare", format!("({object}{object})I").as_bytes()),
+        Some(Task::Called)
+    );
+    assert_eq!(calls.task(b"hashCode", b"()I"), None);
+    let executor = "java/util/concurrent/Executor";
+    assert!(call(&calls, executor, "execute", "(Ljava/lang/Runnable;)V").runs);
+    assert!(
+        !call(
+            &calls,
+            "java/util/concurrent/atomic/AtomicReference",
+            "set",
+            &format!("({object})V")
+        )
+        .runs
+    );
+}
+
 #[test]
 fn calls_that_only_take_release_nothing() {
     let calls = Calls::new(Arc::new(Models::builtin()), false);
-    let releases = |class: &str, name: &str, descriptor: &str| {
-        let [class, name, descriptor] = [class, name, descriptor].map(|it| it.as_bytes().to_vec());
-        let method = MethodName { class, name, descriptor };
-        calls.known_call(&method.class, &method).unwrap().releases
-    };
+    let releases =
+        |class: &str, name: &str, descriptor: &str| call(&calls, class, name, descriptor).releases;
     let map = "java/util/concurrent/ConcurrentHashMap";
     let object = "Ljava/lang/Object;";
     assert!(!releases(map, "get", &format!("({object}){object}")));

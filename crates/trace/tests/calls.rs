@@ -96,6 +96,14 @@ impl Recorded {
         self.calls[thread]
     }
 
+    /// The same for a call that only looks.
+    fn look(&mut self, thread: usize, site: u32, receiver: u64) -> u32 {
+        let first = u64::from(site) << 8 | u64::from(Kind::CallLooks.number());
+        self.threads[thread].extend([first, receiver]);
+        self.calls[thread] += 1;
+        self.calls[thread]
+    }
+
     fn end(&mut self, thread: usize, call: u32, result: u64) {
         self.numbered(thread, Kind::CallEnds, call, result);
     }
@@ -208,6 +216,26 @@ fn what_fails_sends_nothing() {
 }
 
 #[test]
+fn a_call_that_only_looks_takes_where_it_ends() {
+    let mut it = Recorded::default();
+    let looks = it.look(1, GET, AN_INTEGER);
+    it.call(0, COMPARE_AND_SET, AN_INTEGER, 0, 1);
+    it.end(1, looks, 1);
+    let early = it.look(1, GET, AN_INTEGER);
+    it.end(1, early, 1);
+    it.call(0, COMPARE_AND_SET, AN_INTEGER, 0, 1);
+    let expected = [
+        "thread 1 send 20",
+        "thread 1 receive 20",
+        "thread 2 receive 20",
+        "thread 2 receive 20",
+        "thread 1 send 20",
+        "thread 1 receive 20",
+    ];
+    assert_eq!(it.lines(), expected);
+}
+
+#[test]
 fn an_element_is_handed_over_in_its_container() {
     let mut it = Recorded::default();
     it.call(0, PUT, A_QUEUE, A_TASK, 0);
@@ -280,9 +308,9 @@ proptest! {
     /// Whatever calls are recorded, in whatever nonsensical order, there is a trace.
     #[test]
     fn nothing_panics(
-        events in prop::collection::vec((0..2_usize, 0..8_usize, 0..22_u32, 0..90_u64, 0..90_u64), 0..60)
+        events in prop::collection::vec((0..2_usize, 0..9_usize, 0..22_u32, 0..90_u64, 0..90_u64), 0..60)
     ) {
-        const KINDS: [Kind; 8] = [
+        const KINDS: [Kind; 9] = [
             Kind::CallOperand,
             Kind::CallBegins,
             Kind::CallEnds,
@@ -291,6 +319,7 @@ proptest! {
             Kind::TaskEnds,
             Kind::ThreadObject,
             Kind::ThreadEnd,
+            Kind::CallLooks,
         ];
         let mut it = Recorded::default();
         for (thread, kind, site, first, second) in events {
@@ -300,6 +329,9 @@ proptest! {
             match kind {
                 Kind::CallOperand => it.event(thread, kind, site, [first % 3 * 0x100 + first % 2, id(second)]),
                 Kind::ThreadObject => it.event(thread, kind, site, [id(first), id(second)]),
+                Kind::CallLooks => {
+                    it.look(thread, site, id(second));
+                }
                 Kind::ThreadEnd => {
                     it.number += 1;
                     let word = [u64::from(site) << 8 | u64::from(kind.number()), it.number];

@@ -130,14 +130,39 @@ public final class UnsnarlCalls {
         return considered == 0 ? 0 : -begin(receiver, site, considered);
     }
 
+    /** A call that only takes over what others have sent: its end has a number, which is negative as well, and no more. */
+    @ForceInline
+    @Hidden
+    public static int looks(Object receiver, int site, int considered) {
+        return considered == 0 ? 0 : -look(receiver, site, considered);
+    }
+
+    @DontInline
+    @Hidden
+    private static int look(Object receiver, int site, int considered) {
+        UnsnarlThread thread = UnsnarlHooks.current();
+        long id = receiver == null ? 0 : identify(thread, receiver, considered);
+        long place = thread.reserve(16);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, id);
+            thread.finish(place, 16, UnsnarlHooks.CALL_LOOKS, site);
+        }
+        return nextCall(thread);
+    }
+
+    @Hidden
+    private static int nextCall(UnsnarlThread thread) {
+        thread.calls = Math.max(thread.calls + 1, 1);
+        return thread.calls;
+    }
+
     @DontInline
     @Hidden
     private static int begin(Object receiver, int site, int considered) {
         UnsnarlThread thread = UnsnarlHooks.current();
         long id = receiver == null ? 0 : identify(thread, receiver, considered);
         UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
-        thread.calls = Math.max(thread.calls + 1, 1);
-        return thread.calls;
+        return nextCall(thread);
     }
 
     @ForceInline

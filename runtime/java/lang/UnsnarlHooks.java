@@ -48,6 +48,7 @@ public final class UnsnarlHooks {
     static final int TASK_ENDS = 34;
     static final int THREAD_OBJECT = 35;
     static final int CALL_FAILS = 36;
+    static final int CALL_LOOKS = 37;
     private static final int METHOD_ENTERS = 60;
     private static final int METHOD_EXITS = 61;
     private static final int ALLOCATED = 62;

@@ -17,6 +17,9 @@ public class UnsnarlCalls {
     public static int beginsQuietly(Object receiver, int site, int considered) {
         return 0;
     }
+    public static int looks(Object receiver, int site, int considered) {
+        return 0;
+    }
     public static void ends(int call) {}
     public static void ends(int result, int call) {}
     public static void ends(long result, int call) {}

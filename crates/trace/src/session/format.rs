@@ -100,6 +100,7 @@ pub enum Kind {
     TaskEnds,
     ThreadObject,
     CallFails,
+    CallLooks,
     MethodEnters = 60,
     MethodExits,
     Allocated,
@@ -117,7 +118,7 @@ pub const OPERAND_RETURNED: u64 = 0x400;
 
 impl Kind {
     /// All kinds.
-    pub(super) const ALL: [Self; 36] = [
+    pub(super) const ALL: [Self; 37] = [
         Self::FieldRead,
         Self::FieldWrite,
         Self::StaticRead,
@@ -149,6 +150,7 @@ impl Kind {
         Self::TaskEnds,
         Self::ThreadObject,
         Self::CallFails,
+        Self::CallLooks,
         Self::MethodEnters,
         Self::MethodExits,
         Self::Allocated,
@@ -214,6 +216,7 @@ impl Kind {
             | Self::ThreadEnd
             | Self::ClassInitialized
             | Self::GoesOn
+            | Self::CallLooks
             | Self::MethodEnters => 1,
             Self::ArrayRead
             | Self::ArrayWrite
@@ -254,6 +257,7 @@ impl Kind {
                 | Self::Object
                 | Self::CallOperand
                 | Self::ThreadObject
+                | Self::CallLooks
                 | Self::MethodEnters
                 | Self::MethodExits
                 | Self::Allocated

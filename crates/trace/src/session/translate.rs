@@ -290,6 +290,7 @@ impl Translator {
             }
             Kind::CallOperand
             | Kind::CallBegins
+            | Kind::CallLooks
             | Kind::CallEnds
             | Kind::TaskBegins
             | Kind::TaskEnds

@@ -142,7 +142,8 @@ impl Translator {
                 let object = self.object(first);
                 self.tables.thread_objects[thread] = Some(object);
             }
-            Kind::CallBegins => self.call_begins(number, event, following, emit),
+            Kind::CallBegins => self.call_begins(number, event.site, second, following, emit),
+            Kind::CallLooks => self.call_begins(number, event.site, first, following, emit),
             Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
             Kind::CallFails => self.call_ends(number, event.site, Ending::Failed(second), emit),
             Kind::TaskBegins => {
@@ -169,13 +170,13 @@ impl Translator {
     fn call_begins(
         &mut self,
         thread: u64,
-        event: &RawEvent,
+        number: u32,
+        receiver: u64,
         following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let receiver = event.words[1];
-        let model = self.model(event.site, receiver);
-        let arguments = match self.descriptions.sites.get(&event.site).map(|it| &it.operation) {
+        let model = self.model(number, receiver);
+        let arguments = match self.descriptions.sites.get(&number).map(|it| &it.operation) {
             Some(SiteOperation::Call { descriptor, .. }) => argument_count(descriptor) as u64,
             _ => 0,
         };
