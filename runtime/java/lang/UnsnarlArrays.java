@@ -106,7 +106,7 @@ public final class UnsnarlArrays {
         UnsnarlThread thread = UnsnarlHooks.current();
         UnsnarlEntry entry = thread.range(site).lastArray();
         if (!entry.refersTo(array)) {
-            entry = UnsnarlHooks.entry(thread, array);
+            entry = UnsnarlIds.entry(thread, array);
             thread.ownRange(site).setLastArray(entry);
         }
         if (entry.internal) {
@@ -146,7 +146,7 @@ public final class UnsnarlArrays {
         UnsnarlRange range = thread.ownRange(site);
         UnsnarlEntry entry = range.lastArray();
         if (!entry.refersTo(array)) {
-            entry = UnsnarlHooks.entry(thread, array);
+            entry = UnsnarlIds.entry(thread, array);
             range.setLastArray(entry);
         }
         if (entry.internal) {

@@ -67,7 +67,7 @@ public final class UnsnarlCalls {
     public static void text(Object argument, int position, int considered) {
         if (considered != 0 && argument instanceof String text) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            UnsnarlNative.describe(UnsnarlNative.TEXT, UnsnarlHooks.identify(thread, text), text);
+            UnsnarlNative.describe(UnsnarlNative.TEXT, UnsnarlIds.identify(thread, text), text);
             operand(thread, text, position, considered);
         }
     }
@@ -187,7 +187,7 @@ public final class UnsnarlCalls {
     @Hidden
     public static void ends(Object result, int call) {
         if (call != 0) {
-            end(call, result == null ? 0 : UnsnarlHooks.identify(UnsnarlHooks.current(), result));
+            end(call, result == null ? 0 : UnsnarlIds.identify(UnsnarlHooks.current(), result));
         }
     }
 
@@ -195,7 +195,7 @@ public final class UnsnarlCalls {
     public static void fails(Throwable failure, int call) {
         if (call != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long type = UnsnarlHooks.identify(thread, failure.getClass());
+            long type = UnsnarlIds.identify(thread, failure.getClass());
             behind(thread, UnsnarlHooks.CALL_FAILS, call, type);
         }
     }
@@ -219,7 +219,7 @@ public final class UnsnarlCalls {
     /** A method that may be a task begins. Nobody has started it who has not named its object in a call that runs. */
     @Hidden
     public static void taskBegins(Object task, int site) {
-        long id = UnsnarlHooks.named(task);
+        long id = UnsnarlIds.named(task);
         if (id != 0) {
             UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.TASK_BEGINS, site, id);
         }
@@ -227,7 +227,7 @@ public final class UnsnarlCalls {
 
     @Hidden
     public static void taskEnds(Object task, int site) {
-        long id = UnsnarlHooks.named(task);
+        long id = UnsnarlIds.named(task);
         if (id != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             UnsnarlHooks.numbered(thread, UnsnarlHooks.TASK_ENDS, site, id);
@@ -238,7 +238,7 @@ public final class UnsnarlCalls {
     /** A method ends that is called in tasks, and by anybody: what its thread did before it need not be told again. */
     @Hidden
     public static void taskEndsQuietly(Object task, int site) {
-        long id = UnsnarlHooks.named(task);
+        long id = UnsnarlIds.named(task);
         if (id != 0) {
             UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.TASK_ENDS, site, id);
         }
@@ -247,7 +247,7 @@ public final class UnsnarlCalls {
     /** A task ends with a result, which others may wait for. */
     @Hidden
     public static void taskReturns(Object result, Object task, int site) {
-        long id = UnsnarlHooks.named(task);
+        long id = UnsnarlIds.named(task);
         if (id != 0) {
             UnsnarlThread thread = UnsnarlHooks.current();
             if (result != null) {
@@ -262,7 +262,7 @@ public final class UnsnarlCalls {
     @Hidden
     private static void operand(UnsnarlThread thread, Object operand, int position, int considered) {
         // What is copied from or to such an array is not recorded either.
-        if (operand.getClass().isArray() && UnsnarlHooks.entry(thread, operand).internal) {
+        if (operand.getClass().isArray() && UnsnarlIds.entry(thread, operand).internal) {
             return;
         }
         operand(thread, position, identify(thread, operand, considered));
@@ -279,12 +279,12 @@ public final class UnsnarlCalls {
      */
     @Hidden
     private static long identify(UnsnarlThread thread, Object object, int considered) {
-        long id = UnsnarlHooks.identify(thread, object);
+        long id = UnsnarlIds.identify(thread, object);
         if (considered == RUNS) {
-            UnsnarlHooks.name(thread, object);
+            UnsnarlIds.name(thread, object);
         }
         if (thread.tells(id) && !(object instanceof Class)) {
-            UnsnarlHooks.tellClass(thread, id, object);
+            UnsnarlIds.tellClass(thread, id, object);
         }
         if (object instanceof Thread named) {
             write(thread, UnsnarlHooks.THREAD_OBJECT, id, UnsnarlHooks.state(named).id);

@@ -46,7 +46,7 @@ public final class UnsnarlExact {
     public static void readBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identifyAccessed(thread, object);
+            long id = UnsnarlIds.identifyAccessed(thread, object);
             if (id == 0) {
                 return;
             }
@@ -59,7 +59,7 @@ public final class UnsnarlExact {
     public static void writeBegins(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identifyAccessed(thread, object);
+            long id = UnsnarlIds.identifyAccessed(thread, object);
             if (id == 0) {
                 return;
             }
@@ -97,7 +97,7 @@ public final class UnsnarlExact {
     private static void elementBegins(int kind, Object array, int index, int site) {
         if (array != null && UnsnarlArrays.isWatched(index) && index < Array.getLength(array)) {
             UnsnarlThread thread = UnsnarlHooks.current();
-            long id = UnsnarlHooks.identifyAccessed(thread, array);
+            long id = UnsnarlIds.identifyAccessed(thread, array);
             if (id == 0) {
                 return;
             }

@@ -36,7 +36,7 @@ public final class UnsnarlHooks {
     private static final int THREAD_END = 17;
     private static final int THREAD_JOIN = 18;
     private static final int CLASS_INITIALIZED = 19;
-    private static final int OBJECT = 20;
+    static final int OBJECT = 20;
     static final int GOES_ON = 21;
     static final int SWEEP_BEGINS = 22;
     static final int SWEEP_ENDS = 23;
@@ -63,8 +63,6 @@ public final class UnsnarlHooks {
     static final long TOKEN = UNSAFE.objectFieldOffset(Thread.class, TOKEN_FIELD);
 
     static final boolean FILTERS = UnsnarlNative.filters();
-    /** Whether classes of the JDK are watched, and so are called by others of it that are not. */
-    private static final boolean JDK = UnsnarlNative.watchesJdk();
 
     private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
     /** How many classes of the program have been initialized. */
@@ -83,6 +81,7 @@ public final class UnsnarlHooks {
         UnsnarlSweep.prepare();
         UnsnarlOwners.of(0);
         UnsnarlTokens.isOfOne(0, 0);
+        UnsnarlIds.known(Thread.currentThread());
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());
     }
@@ -141,7 +140,7 @@ public final class UnsnarlHooks {
     @Hidden
     private static void readBegins(UnsnarlThread thread, Object object, int site) {
         if (isNumbered(site, object)) {
-            thread.push(site, identify(thread, object));
+            thread.push(site, UnsnarlIds.identify(thread, object));
         } else {
             access(thread, FIELD_READ, object, site, 1);
         }
@@ -173,7 +172,7 @@ public final class UnsnarlHooks {
     @Hidden
     private static void write(UnsnarlThread thread, Object object, int site) {
         if (isNumbered(site, object)) {
-            numbered(thread, NUMBERED_WRITE, site, identify(thread, object));
+            numbered(thread, NUMBERED_WRITE, site, UnsnarlIds.identify(thread, object));
             publish(thread);
         } else {
             access(thread, FIELD_WRITE, object, site, 1);
@@ -245,7 +244,7 @@ public final class UnsnarlHooks {
     public static void monitorLeaves(Object object, int site) {
         if (object != null) {
             UnsnarlThread thread = current();
-            release(thread, MONITOR_EXIT, site, identify(thread, object));
+            release(thread, MONITOR_EXIT, site, UnsnarlIds.identify(thread, object));
         }
     }
 
@@ -260,7 +259,7 @@ public final class UnsnarlHooks {
     public static void waits(Object object, int site) {
         if (object != null && Thread.holdsLock(object)) {
             UnsnarlThread thread = current();
-            release(thread, WAIT, site, identify(thread, object));
+            release(thread, WAIT, site, UnsnarlIds.identify(thread, object));
         }
     }
 
@@ -315,8 +314,8 @@ public final class UnsnarlHooks {
         if (UnsnarlOwners.makes(thread, object)) {
             return;
         }
-        long id = identify(thread, object);
-        pair(thread, ALLOCATED, site, id, by == null ? 0 : identify(thread, by));
+        long id = UnsnarlIds.identify(thread, object);
+        pair(thread, ALLOCATED, site, id, by == null ? 0 : UnsnarlIds.identify(thread, by));
         UnsnarlOwners.made(thread, id);
     }
 
@@ -324,7 +323,7 @@ public final class UnsnarlHooks {
     public static void stored(Object container, Object value, int site) {
         if (container != null && value != null) {
             UnsnarlThread thread = current();
-            pair(thread, STORED, site, identify(thread, container), identify(thread, value));
+            pair(thread, STORED, site, UnsnarlIds.identify(thread, container), UnsnarlIds.identify(thread, value));
         }
     }
 
@@ -333,7 +332,7 @@ public final class UnsnarlHooks {
     public static void published(Object value, int site) {
         if (value != null) {
             UnsnarlThread thread = current();
-            pair(thread, STORED, site, 0, identify(thread, value));
+            pair(thread, STORED, site, 0, UnsnarlIds.identify(thread, value));
         }
     }
 
@@ -350,7 +349,7 @@ public final class UnsnarlHooks {
     /** Called in Thread when it is about to start. That an object is this thread matters if it was told before. */
     @Hidden
     public static void threadStarts(Thread thread) {
-        long object = known(thread);
+        long object = UnsnarlIds.known(thread);
         if (object != 0) {
             pair(current(), THREAD_OBJECT, 0, object, state(thread).id);
         }
@@ -555,7 +554,7 @@ public final class UnsnarlHooks {
         if (offset != 0 && UnsnarlOwners.owns(thread, UNSAFE.getLong(object, offset))) {
             return;
         }
-        long id = offset != 0 ? kept(thread, object, offset) : identifyAccessed(thread, object);
+        long id = offset != 0 ? UnsnarlIds.kept(thread, object, offset) : UnsnarlIds.identifyAccessed(thread, object);
         if (id == 0) {
             return;
         }
@@ -616,7 +615,7 @@ public final class UnsnarlHooks {
     @Hidden
     private static void numbered(int kind, Object object, int site) {
         UnsnarlThread thread = current();
-        numbered(thread, kind, site, identify(thread, object));
+        numbered(thread, kind, site, UnsnarlIds.identify(thread, object));
     }
 
     @Hidden
@@ -638,108 +637,5 @@ public final class UnsnarlHooks {
             UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
             thread.finish(place, 16, kind, site);
         }
-    }
-
-    @Hidden
-    static long identify(UnsnarlThread thread, Object object) {
-        long offset = UnsnarlSites.offset(object.getClass());
-        return offset != 0 ? kept(thread, object, offset) : entry(thread, object).id;
-    }
-
-    /** The same for an access; 0 if the object belongs to code of the JDK that is not watched. */
-    @Hidden
-    static long identifyAccessed(UnsnarlThread thread, Object object) {
-        long offset = UnsnarlSites.offset(object.getClass());
-        if (offset != 0) {
-            return kept(thread, object, offset);
-        }
-        UnsnarlEntry entry = entry(thread, object);
-        return entry.internal ? 0 : entry.id;
-    }
-
-    /** The id of an object that has one already; else 0. */
-    @Hidden
-    static long known(Object object) {
-        long offset = UnsnarlSites.offset(object.getClass());
-        if (offset != 0) {
-            long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
-            UnsnarlOwners.tell(current(), object, id);
-            return id;
-        }
-        UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
-        return entry == null ? 0 : entry.id;
-    }
-
-    /** Remembers that a call is about an object that lets others run its methods: now it may be a task. */
-    @Hidden
-    static void name(UnsnarlThread thread, Object object) {
-        long offset = UnsnarlSites.offset(object.getClass());
-        if (offset == 0) {
-            entry(thread, object).isNamed = true;
-            return;
-        }
-        long word = UNSAFE.getLong(object, offset);
-        if (word != 0 && (word & UnsnarlIdentity.NAMED) == 0) {
-            UNSAFE.putLong(object, offset, word | UnsnarlIdentity.NAMED);
-        }
-    }
-
-    /** The id of an object that may be a task; else 0. */
-    @Hidden
-    static long named(Object object) {
-        long offset = UnsnarlSites.offset(object.getClass());
-        if (offset != 0) {
-            return (UNSAFE.getLong(object, offset) & UnsnarlIdentity.NAMED) == 0 ? 0 : known(object);
-        }
-        UnsnarlEntry entry = UnsnarlIdentity.find(object, System.identityHashCode(object));
-        return entry == null || !entry.isNamed ? 0 : entry.id;
-    }
-
-    /** The id of an object that keeps it itself. */
-    @Hidden
-    private static long kept(UnsnarlThread thread, Object object, long offset) {
-        long id = UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
-        if (id == 0) {
-            id = thread.newId();
-            if (id > UnsnarlIdentity.LARGEST_FILTERED) {
-                return entry(thread, object).id;
-            }
-            if (!UNSAFE.compareAndSetLong(object, offset, 0, UnsnarlIdentity.MARK | id)) {
-                return UNSAFE.getLong(object, offset) & UnsnarlIdentity.MASK;
-            }
-            tellClass(thread, id, object);
-        } else {
-            UnsnarlOwners.tell(thread, object, id);
-        }
-        return id;
-    }
-
-    /** The entry of an object that does not keep its id. */
-    @Hidden
-    static UnsnarlEntry entry(UnsnarlThread thread, Object object) {
-        int hash = System.identityHashCode(object);
-        UnsnarlEntry entry = thread.cached(hash);
-        if (entry != null && entry.refersTo(object)) {
-            return entry;
-        }
-        entry = UnsnarlIdentity.find(object, hash);
-        if (entry == null) {
-            entry = UnsnarlIdentity.findOrAdd(object, hash, JDK && UnsnarlNative.isInternal());
-            if (object instanceof Class<?> type) {
-                UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
-                UnsnarlNative.hasInstances(type);
-            } else {
-                tellClass(thread, entry.id, object);
-            }
-            UnsnarlSweep.given(thread, entry.id);
-        }
-        thread.cache(hash, entry);
-        return entry;
-    }
-
-    @Hidden
-    static void tellClass(UnsnarlThread thread, long id, Object object) {
-        thread.tells(id);
-        pair(thread, OBJECT, 0, id, entry(thread, object.getClass()).id);
     }
 }

@@ -94,7 +94,7 @@ final class UnsnarlOwners {
 
     @Hidden
     private static void tell(UnsnarlThread thread, Object object, long id, int owner) {
-        UnsnarlHooks.tellClass(thread, id, object);
+        UnsnarlIds.tellClass(thread, id, object);
         UnsnarlHooks.pair(thread, UnsnarlHooks.OWNED, 0, id, owner & ~UNTOLD);
         UnsnarlHooks.numbered(thread, UnsnarlHooks.GOES_ON, 0);
         UNSAFE.compareAndSetInt(null, TABLE + (id << 2), owner, owner & ~UNTOLD);
