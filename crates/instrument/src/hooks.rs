@@ -121,7 +121,7 @@ pub(crate) const CALL_FAILS: Hook = of_calls("fails", "(Ljava/lang/Throwable;I)V
 /// At the beginning and the end of a method that may be a task.
 pub(crate) const TASK_BEGINS: Hook = of_calls("taskBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const TASK_ENDS: Hook = of_calls("taskEnds", "(Ljava/lang/Object;I)V");
-/// The same of a method that is called in tasks.
+/// The same of a function, whose end nobody waits for alone.
 pub(crate) const TASK_ENDS_QUIETLY: Hook = of_calls("taskEndsQuietly", "(Ljava/lang/Object;I)V");
 /// At the end of a task that returns an object.
 pub(crate) const TASK_RETURNS: Hook =
