@@ -477,11 +477,11 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_models(
     _class: jclass,
     method: jint,
     name: jstring,
-) -> jboolean {
+) -> jint {
     guarded("models", 0, |watch| {
         // SAFETY: as the JVM calls this function.
         let name = unsafe { characters(jni, name) };
-        name.is_some_and(|name| watch.models(method.cast_unsigned(), &name)).into()
+        name.map_or(0, |name| watch.models(method.cast_unsigned(), &name).into())
     })
 }
 

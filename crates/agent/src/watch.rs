@@ -35,6 +35,11 @@ const PASSES_ON: [&[u8]; 8] = [
     b"java/lang/invoke/Invokers$Holder",
 ];
 
+// How calls are recorded, as runtime/java/lang/UnsnarlModelled.java has it.
+const RECORDED: u8 = 1;
+const LOOKS: u8 = 8;
+const QUIET: u8 = 32;
+
 /// The agent's state in a JVM.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -349,15 +354,24 @@ impl Watch {
         self.plan.watches(class) && end_of_host(class).is_none()
     }
 
-    /// Whether calls of a method are recorded on objects of a class, which `Class.getName` names.
-    pub(crate) fn models(&self, method: u32, class: &[u8]) -> bool {
+    /// How calls of a method are recorded on objects of a class, which `Class.getName` names: 0 if they are not. The code may
+    /// name a class above it, of which others may do more.
+    pub(crate) fn models(&self, method: u32, class: &[u8]) -> u8 {
         let Some((name, descriptor)) = self.calls.method(MethodNumber(method)) else {
-            return false;
+            return 0;
         };
         let class = session::internal_name(class);
         let classes = self.classes();
         let model = classes.model(self.calls.models(), &class, &name, &descriptor);
-        model.is_some_and(|model| self.calls.is_recorded(model, &name, &descriptor))
+        let call = model.and_then(|model| {
+            self.calls.known_call(model, &MethodName { class: model.to_vec(), name, descriptor })
+        });
+        match call {
+            None => 0,
+            Some(RecordedCall { releases: true, .. }) => RECORDED,
+            Some(RecordedCall { looks: true, .. }) => RECORDED | LOOKS,
+            Some(_) => RECORDED | QUIET,
+        }
     }
 
     fn fields(&self) -> RwLockReadGuard<'_, Fields> {

@@ -18,8 +18,11 @@ public final class UnsnarlCalls {
     private static final int ELEMENT = 0x100;
     private static final int THREAD = 0x200;
     private static final int RETURNED = 0x400;
-    /** What {@code considered} is for a call that is recorded and makes others run methods of what it is about. */
+    /** In {@code considered}: the call is recorded and makes others run methods of what it is about. */
     private static final int RUNS = 2;
+    /** The answers of {@link UnsnarlModelled} in {@code considered}, which has twice as much where a call runs something. */
+    private static final int LOOKS = 3 * UnsnarlModelled.LOOKS;
+    private static final int QUIET = 3 * UnsnarlModelled.QUIET;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
@@ -31,11 +34,11 @@ public final class UnsnarlCalls {
         UnsnarlModelled.in(Object.class, 0, 0);
     }
 
-    /** Whether calls of a method at a place are recorded on this receiver. */
+    /** Whether calls of a method at a place are recorded on this receiver, and how. */
     @ForceInline
     @Hidden
     public static int considers(Object receiver, int method, int site) {
-        return receiver != null && UnsnarlModelled.in(receiver.getClass(), method, site) ? 1 : 0;
+        return receiver == null ? 0 : UnsnarlModelled.in(receiver.getClass(), method, site);
     }
 
     @ForceInline
@@ -115,39 +118,21 @@ public final class UnsnarlCalls {
     @ForceInline
     @Hidden
     public static int begins(Object receiver, int site, int considered) {
-        if (considered == 0) {
-            return 0;
-        }
-        int call = begin(receiver, site, considered);
-        UnsnarlHooks.current().nextEpoch();
-        return call;
+        return considered == 0 ? 0 : begin(receiver, site, considered);
     }
 
     /** A call that lets no other thread see what this one has done. Its number is negative for the hooks behind it. */
     @ForceInline
     @Hidden
     public static int beginsQuietly(Object receiver, int site, int considered) {
-        return considered == 0 ? 0 : -begin(receiver, site, considered);
+        return considered == 0 ? 0 : begin(receiver, site, considered | QUIET);
     }
 
     /** A call that only takes over what others have sent: its end has a number, which is negative as well, and no more. */
     @ForceInline
     @Hidden
     public static int looks(Object receiver, int site, int considered) {
-        return considered == 0 ? 0 : -look(receiver, site, considered);
-    }
-
-    @DontInline
-    @Hidden
-    private static int look(Object receiver, int site, int considered) {
-        UnsnarlThread thread = UnsnarlHooks.current();
-        long id = receiver == null ? 0 : identify(thread, receiver, considered);
-        long place = thread.reserve(16);
-        if (place != 0) {
-            UNSAFE.putLong(place + 8, id);
-            thread.finish(place, 16, UnsnarlHooks.CALL_LOOKS, site);
-        }
-        return nextCall(thread);
+        return considered == 0 ? 0 : begin(receiver, site, considered | LOOKS);
     }
 
     @Hidden
@@ -161,8 +146,25 @@ public final class UnsnarlCalls {
     private static int begin(Object receiver, int site, int considered) {
         UnsnarlThread thread = UnsnarlHooks.current();
         long id = receiver == null ? 0 : identify(thread, receiver, considered);
+        if ((considered & LOOKS) != 0) {
+            look(thread, site, id);
+            return -nextCall(thread);
+        }
         UnsnarlHooks.numbered(thread, UnsnarlHooks.CALL_BEGINS, site, id);
+        if ((considered & QUIET) != 0) {
+            return -nextCall(thread);
+        }
+        thread.nextEpoch();
         return nextCall(thread);
+    }
+
+    @Hidden
+    private static void look(UnsnarlThread thread, int site, long id) {
+        long place = thread.reserve(16);
+        if (place != 0) {
+            UNSAFE.putLong(place + 8, id);
+            thread.finish(place, 16, UnsnarlHooks.CALL_LOOKS, site);
+        }
     }
 
     @ForceInline
@@ -280,7 +282,7 @@ public final class UnsnarlCalls {
     @Hidden
     private static long identify(UnsnarlThread thread, Object object, int considered) {
         long id = UnsnarlIds.identify(thread, object);
-        if (considered == RUNS) {
+        if ((considered & RUNS) != 0) {
             UnsnarlIds.name(thread, object);
         }
         if (thread.tells(id) && !(object instanceof Class)) {

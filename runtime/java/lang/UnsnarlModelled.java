@@ -14,8 +14,10 @@ import jdk.internal.vm.annotation.Stable;
  */
 final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final UnsnarlModelled CLASSES = new UnsnarlModelled();
-    private static final byte NO = 1;
-    private static final byte YES = 2;
+    /** Of a call that is recorded, as crates/agent/src/watch.rs has it: it only looks; it lets nobody see anything. */
+    static final int LOOKS = 8;
+    static final int QUIET = 32;
+    private static final byte NO = 64;
 
     private static final int PAGE_BITS = 10;
     private static final int PAGES = 1 << 14;
@@ -32,11 +34,11 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
         return new byte[1][0];
     }
 
-    /** Whether the method with the number is modelled in a class, asked at a place. */
+    /** How calls of the method with the number are recorded on a class, asked at a place; 0 if they are not. */
     @ForceInline
     @Hidden
-    static boolean in(Class<?> type, int method, int site) {
-        return !isSilent(type, site) && isModelled(type, method, site);
+    static int in(Class<?> type, int method, int site) {
+        return isSilent(type, site) ? 0 : find(type, method, site);
     }
 
     @ForceInline
@@ -52,11 +54,11 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
 
     @DontInline
     @Hidden
-    private static boolean isModelled(Class<?> type, int method, int site) {
-        boolean modelled = in(type, method);
+    private static int find(Class<?> type, int method, int site) {
+        int answer = in(type, method);
         int number = site >>> PAGE_BITS;
         // A class that could be unloaded must not be held.
-        if (!modelled && number < PAGES && type.getClassLoader0() == null && !type.isHidden()) {
+        if (answer == 0 && number < PAGES && type.getClassLoader0() == null && !type.isHidden()) {
             synchronized (SILENT) {
                 if (SILENT[number] == null) {
                     SILENT[number] = new Class<?>[2 << PAGE_BITS];
@@ -70,26 +72,30 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
                 }
             }
         }
-        return modelled;
+        return answer;
     }
 
     @Hidden
-    private static boolean in(Class<?> type, int method) {
+    private static int in(Class<?> type, int method) {
         byte[][] known = CLASSES.get(type);
         byte[] answers = known[0];
         byte answer = method < answers.length ? answers[method] : 0;
-        return answer != 0 ? answer == YES : ask(known, type, method);
+        if (answer == 0) {
+            answer = ask(known, type, method);
+        }
+        return answer == NO ? 0 : answer;
     }
 
     /** Two threads that ask at the same time may forget an answer, and ask again. */
     @Hidden
-    private static boolean ask(byte[][] known, Class<?> type, int method) {
-        boolean modelled = UnsnarlNative.models(method, type.getName());
+    private static byte ask(byte[][] known, Class<?> type, int method) {
+        byte answer = (byte) UnsnarlNative.models(method, type.getName());
+        answer = answer == 0 ? NO : answer;
         byte[] before = known[0];
         byte[] answers = new byte[Math.max(before.length, method + 1)];
         System.arraycopy(before, 0, answers, 0, before.length);
-        answers[method] = modelled ? YES : NO;
+        answers[method] = answer;
         known[0] = answers;
-        return modelled;
+        return answer;
     }
 }

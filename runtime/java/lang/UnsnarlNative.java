@@ -33,9 +33,9 @@ final class UnsnarlNative {
     @Hidden
     static native void describe(int what, long id, String name);
 
-    /** Whether calls of a method, by its number, are recorded on objects of a class. */
+    /** How calls of a method, by its number, are recorded on objects of a class, as {@link UnsnarlModelled} has it. */
     @Hidden
-    static native boolean models(int method, String type);
+    static native int models(int method, String type);
 
     /** The bytes of a hidden class with probes; null if it stays as it is. */
     @Hidden
