@@ -66,9 +66,13 @@ const TELLING: Telling = Telling {
     verdict: "and nothing in the run orders the two",
 };
 
-/// So many events before an access memory is asked for the state of its variable, and so many for what that refers to.
+/// So many events before an access memory is asked for the state of its variable, and so many for what that refers to. To an
+/// element it is a step more.
 const AHEAD: usize = 16;
+const MIDWAY: usize = 11;
 const NEAR: usize = 6;
+/// Memory is asked for elements if one of so many events is about some: it costs something for each event.
+const SELDOM: usize = 16;
 
 fn make(options: &Options) -> Box<dyn Detector> {
     match options.all {
@@ -100,10 +104,16 @@ impl Detector for HappensBefore {
     }
 
     fn on_all(&mut self, events: &[Event], tables: &Tables) {
+        let is_of_elements = |event: &&Event| elements_of(event).is_some();
+        let of_elements = events.iter().step_by(SELDOM).filter(is_of_elements).count();
+        let asks_for_elements = of_elements * SELDOM * SELDOM > events.len();
         let mut rest = events;
         while let Some(event) = rest.first() {
             rest = match event.operation {
-                operation if operation.is_access() => self.accesses(rest, tables),
+                operation if operation.is_access() => match asks_for_elements {
+                    true => self.accesses::<true>(rest, tables),
+                    false => self.accesses::<false>(rest, tables),
+                },
                 _ => {
                     self.on_other(event);
                     &rest[1..]
@@ -146,7 +156,11 @@ fn checked(
 impl HappensBefore {
     /// Looks at accesses by one thread, as long as there are such and none races: they are nearly all events, and what the
     /// thread knows is looked up once. What is left of the events.
-    fn accesses<'e>(&mut self, events: &'e [Event], tables: &Tables) -> &'e [Event] {
+    fn accesses<'e, const ASKS_FOR_ELEMENTS: bool>(
+        &mut self,
+        events: &'e [Event],
+        tables: &Tables,
+    ) -> &'e [Event] {
         let thread = events[0].thread;
         let around = self.surroundings.around(thread);
         self.clocks.of(thread);
@@ -158,6 +172,9 @@ impl HappensBefore {
             }
             if let Some(near) = events.get(index + NEAR) {
                 self.states.prefetch(&self.variables[variable_of(near)].0);
+            }
+            if ASKS_FOR_ELEMENTS {
+                self.prefetch_elements(&events[index..]);
             }
             if event.thread != thread {
                 return &events[index..];
@@ -197,6 +214,20 @@ impl HappensBefore {
             }
         }
         &[]
+    }
+
+    /// Asks memory for the elements that events from the first on are about.
+    #[inline(always)]
+    fn prefetch_elements(&self, events: &[Event]) {
+        if let Some(ahead) = events.get(AHEAD).and_then(elements_of) {
+            self.arrays.prefetch_place(ahead.array());
+        }
+        if let Some(midway) = events.get(MIDWAY).and_then(elements_of) {
+            self.arrays.prefetch(midway.array());
+        }
+        if let Some(near) = events.get(NEAR).and_then(elements_of) {
+            self.arrays.prefetch_state(near);
+        }
     }
 
     fn on_other(&mut self, event: &Event) {
@@ -268,6 +299,14 @@ fn variable_of(event: &Event) -> VariableId {
     match event.operation {
         Operation::Read(variable) | Operation::Write(variable) => variable,
         _ => VariableId::from_index(0),
+    }
+}
+
+#[inline(always)]
+fn elements_of(event: &Event) -> Option<Elements> {
+    match event.operation {
+        Operation::ReadElements(elements) | Operation::WriteElements(elements) => Some(elements),
+        _ => None,
     }
 }
 

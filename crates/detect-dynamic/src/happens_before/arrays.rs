@@ -9,9 +9,10 @@
 //! Guarantees: what is told about an access to many elements is what would be told about one access to each of them, in
 //! their order.
 
-use unsnarl_entity::SecondaryMap;
+use unsnarl_entity::{SecondaryMap, prefetch};
 use unsnarl_trace::{Elements, ObjectId};
 
+use super::pool::Pool;
 use super::states::{State, States};
 use crate::clocks::ThreadClock;
 use crate::lasts::Last;
@@ -24,14 +25,25 @@ const BLOCK_BITS: u32 = 10;
 const MOST_SHIFT: u32 = 3;
 /// How many elements an access must have so that others are made neighbours for it.
 const FEW: usize = 16;
-/// A block has states for each element if it has more runs than this and one for so many elements.
+/// A block has states for each element if it has more runs than this and one for so many elements. One of few elements has
+/// them as soon as they are accessed differently.
 const SOME_RUNS: usize = 4;
 const ELEMENTS_IN_RUN: usize = 16;
 
 /// The elements of all arrays.
 #[derive(Default)]
 pub(super) struct Arrays {
-    blocks: SecondaryMap<ObjectId, Vec<Block>>,
+    /// One more than the place of an array; 0 if no element was accessed. Most objects are no arrays.
+    places: SecondaryMap<ObjectId, u32>,
+    arrays: Pool<OfArray>,
+}
+
+/// The elements of an array: those of most arrays are in one block, which lies in a line of a cache.
+#[derive(Default)]
+#[repr(align(64))]
+struct OfArray {
+    first: Block,
+    others: Vec<Block>,
 }
 
 /// What elements are accessed by, and what comes of it.
@@ -94,41 +106,86 @@ impl Default for Block {
 
 impl Arrays {
     pub(super) fn access(&mut self, elements: Elements, access: &mut Access<'_>) {
-        let blocks = &mut self.blocks[elements.array()];
+        let OfArray { first, others } = self.array(elements.array());
+        if let Some(state) = single(first, elements) {
+            let index = elements.lowest() as usize;
+            return access.on(state, Stride { first: index, step: 1, count: 1 });
+        }
         let (lowest, highest) = (elements.lowest() as usize, elements.highest() as usize);
         let step = elements.step() as usize;
         let last_block = highest >> BLOCK_BITS;
-        if blocks.len() <= last_block {
-            blocks.resize_with(last_block + 1, Block::default);
+        if others.len() < last_block {
+            others.resize_with(last_block, Block::default);
         }
-        if lowest >> BLOCK_BITS == last_block {
-            let base = last_block << BLOCK_BITS;
-            let stride = Stride { first: lowest - base, step, count: elements.len() as usize };
-            return blocks[last_block].access(stride, base, access);
-        }
-        let mut first = lowest;
-        for (number, block) in
-            blocks.iter_mut().enumerate().take(last_block + 1).skip(lowest >> BLOCK_BITS)
-        {
+        let mut next = lowest;
+        while next <= highest {
+            let number = next >> BLOCK_BITS;
             let base = number << BLOCK_BITS;
             let end = (highest + 1).min(base + BLOCK);
-            if first >= end {
-                continue;
-            }
-            let count = (end - first).div_ceil(step);
-            block.access(Stride { first: first - base, step, count }, base, access);
-            first += count * step;
+            let count = (end - next).div_ceil(step);
+            let block = if number == 0 { &mut *first } else { &mut others[number - 1] };
+            block.access(Stride { first: next - base, step, count }, base, access);
+            next += count * step;
+        }
+    }
+
+    #[inline(always)]
+    fn array(&mut self, array: ObjectId) -> &mut OfArray {
+        let place = &mut self.places[array];
+        if *place == 0 {
+            *place = self.arrays.put(OfArray::default()) + 1;
+        }
+        self.arrays.get_mut(*place - 1)
+    }
+
+    /// Asks memory for where an array is that will be accessed soon.
+    #[inline(always)]
+    pub(super) fn prefetch_place(&self, array: ObjectId) {
+        self.places.prefetch(array);
+    }
+
+    /// The same for what is known of it, when its place has come.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, array: ObjectId) {
+        if let Some(place) = self.places[array].checked_sub(1) {
+            prefetch(self.arrays.get(place));
+        }
+    }
+
+    /// The same for the state of an element, when that has come.
+    #[inline(always)]
+    pub(super) fn prefetch_state(&self, elements: Elements) {
+        if let Some(place) = self.places[elements.array()].checked_sub(1)
+            && let Block::Each(each) = &self.arrays.get(place).first
+            && let Some(state) = each.get(elements.lowest() as usize)
+        {
+            prefetch(state);
         }
     }
 
     /// The array is gone.
     pub(super) fn forget(&mut self, array: ObjectId, states: &mut States) {
-        for block in std::mem::take(&mut self.blocks[array]) {
+        let Some(place) = std::mem::take(&mut self.places[array]).checked_sub(1) else { return };
+        let OfArray { first, others } = std::mem::take(self.arrays.get_mut(place));
+        self.arrays.give_back(place);
+        for block in std::iter::once(first).chain(others) {
             match block {
                 Block::Runs { runs, .. } => runs.iter().for_each(|run| states.forget(run.state)),
                 Block::Each(each) => each.into_iter().for_each(|state| states.forget(state)),
             }
         }
+    }
+}
+
+/// The state of a single element that has one for itself: most accesses are to such.
+#[inline(always)]
+fn single(first: &mut Block, elements: Elements) -> Option<&mut State> {
+    match first {
+        // All of one are joined.
+        Block::Each(each) if elements.len() == 1 && each.len() > 1 => {
+            each.get_mut(elements.lowest() as usize)
+        }
+        _ => None,
     }
 }
 
@@ -160,7 +217,8 @@ impl Block {
                 for_neighbours(elements, *shift, |neighbours| {
                     on_runs(runs, neighbours, *shift, base, access);
                 });
-                if runs.len() > SOME_RUNS + *length / ELEMENTS_IN_RUN {
+                let some = if *length < ELEMENTS_IN_RUN { 1 } else { SOME_RUNS };
+                if runs.len() > some + *length / ELEMENTS_IN_RUN {
                     self.separate(access.states);
                 }
             }
@@ -195,6 +253,9 @@ impl Access<'_> {
     #[inline]
     fn on(&mut self, state: &mut State, elements: Stride) {
         let Self { states, clock, kind, last, .. } = self;
+        if state.access(*kind == Kind::Write, *last, clock) {
+            return;
+        }
         let is_ordered = match kind {
             Kind::Read => states.read(state, *last, clock),
             Kind::Write => states.write(state, *last, clock),

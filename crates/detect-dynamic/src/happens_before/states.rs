@@ -185,12 +185,11 @@ impl States {
     ) -> Vec<(Last, Kind)> {
         let history = self.history(state);
         let History { writes, reads } = self.histories.get_mut(history);
-        let mut unordered: Vec<(Last, Kind)> =
-            writes.iter().map(|&write| (write, Kind::Write)).collect();
-        if kind == Kind::Write {
-            unordered.extend(reads.iter().map(|&read| (read, Kind::Read)));
-        }
-        unordered.retain(|(earlier, _)| !earlier.is_known(clock));
+        let conflicting = if kind == Kind::Write { &reads[..] } else { &[] };
+        let earlier = writes.iter().map(|&write| (write, Kind::Write));
+        let earlier = earlier.chain(conflicting.iter().map(|&read| (read, Kind::Read)));
+        // Nearly always there is none.
+        let unordered = earlier.filter(|(earlier, _)| !earlier.is_known(clock)).collect();
         match kind {
             Kind::Read => put(reads, last),
             Kind::Write => put(writes, last),

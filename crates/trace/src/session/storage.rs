@@ -1,5 +1,6 @@
 //! Where the files of a session are: in a folder, or in memory.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fs::{self, File};
 use std::io;
@@ -103,7 +104,7 @@ impl Storage {
             tables: TableFiles::default(),
             arenas: FxHashMap::default(),
             returned,
-            backlog: Vec::new(),
+            backlog: VecDeque::new(),
         }))
     }
 
@@ -187,8 +188,13 @@ impl Storage {
     pub(super) fn give_back(&mut self, place: &ChunkPlace, words: ChunkWords) {
         match (self, words) {
             (Self::Growing(Growing { returned: Some(returned), backlog, .. }), _) => {
-                backlog.push((place.arena, place.offset));
-                backlog.retain(|&(arena, offset)| !returned.give(arena, offset));
+                backlog.push_back((place.arena, place.offset));
+                // A program that has ended takes none.
+                while let Some(&(arena, offset)) = backlog.front()
+                    && returned.give(arena, offset)
+                {
+                    backlog.pop_front();
+                }
             }
             (Self::Finished(finished), ChunkWords::Read(words)) => finished.words = words,
             _ => {}
@@ -312,7 +318,7 @@ pub(super) struct Growing {
     arenas: FxHashMap<u32, Arc<SharedWords>>,
     returned: Option<ReturnedChunks>,
     /// Chunks for which there was no room in `returned`.
-    backlog: Vec<(u32, u32)>,
+    backlog: VecDeque<(u32, u32)>,
 }
 
 impl Growing {

@@ -17,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
-use self::calls::{Emit, InThread, KnownModels};
+use self::calls::{Emit, InThread, KnownCalls};
 use self::elements::VariableIds;
 use self::forget::Lives;
 use self::ids::{Groups, Member, ObjectIds, Pages};
@@ -71,8 +71,8 @@ pub(super) struct Translator {
     /// The thread of the last event, and fields of the last ones.
     last_thread: Option<(u64, ThreadId)>,
     recent_fields: Recent<u32, (FieldId, bool)>,
-    /// The id of the `Class` of the last object that was seen first, and its name.
-    recent_class: Option<(u64, NameId)>,
+    /// The names of classes that objects were seen of, by the ids of their `Class`.
+    seen_classes: FxHashMap<u64, NameId>,
     plain: PlainPlaces,
     objects: ObjectIds,
     groups: Groups,
@@ -91,7 +91,7 @@ pub(super) struct Translator {
     /// Who has seen the end of which initializer.
     seen: FxHashSet<(ThreadId, NameId)>,
     models: Arc<Models>,
-    known_models: KnownModels,
+    known_calls: KnownCalls,
     /// The sites of calls whose effects may depend on how they end.
     conditional: FxHashMap<u32, bool>,
     /// What threads are in the middle of, by their numbers.
@@ -108,7 +108,7 @@ impl Translator {
             keeps_elements: false,
             descriptions,
             models,
-            known_models: KnownModels::default(),
+            known_calls: KnownCalls::default(),
             conditional: FxHashMap::default(),
             calls: FxHashMap::default(),
             orders: Orders::default(),
@@ -118,7 +118,7 @@ impl Translator {
             threads: FxHashMap::default(),
             last_thread: None,
             recent_fields: Recent::new(),
-            recent_class: None,
+            seen_classes: FxHashMap::default(),
             plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
             groups: Groups::default(),
@@ -145,7 +145,6 @@ impl Translator {
 
     /// What the tables of the session say, to be added to.
     pub(super) fn descriptions(&mut self) -> &mut Descriptions {
-        self.recent_class = None;
         &mut self.descriptions
     }
 
@@ -415,19 +414,21 @@ impl Translator {
 
     fn class_name(&mut self, object: u64) -> NameId {
         let class = self.descriptions.class_of(object);
-        match self.recent_class {
-            Some((recent, name)) if class == Some(recent) => return name,
-            _ => {}
+        if let Some(&name) = class.and_then(|class| self.seen_classes.get(&class)) {
+            return name;
         }
         let class_names = &self.descriptions.class_names;
-        let name = match class.and_then(|class| class_names.get(&class)) {
-            Some(name) => source_type(name),
+        let known = class.and_then(|class| Some((class, class_names.get(&class)?)));
+        let name = match known {
+            Some((_, name)) => source_type(name),
             None if class_names.contains_key(&object) => b"java.lang.Class".to_vec(),
             None => b"?".to_vec(),
         };
-        let is_known = class.is_some_and(|class| class_names.contains_key(&class));
         let name = self.tables.names.intern(&name);
-        self.recent_class = class.filter(|_| is_known).map(|class| (class, name));
+        // A class may get its name later, and keeps it.
+        if let Some((class, _)) = known {
+            self.seen_classes.insert(class, name);
+        }
         name
     }
 

@@ -16,7 +16,7 @@ use super::super::chunks::{RawEvent, RawEvents};
 use super::super::classes::{argument_count, internal_name};
 use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
 use super::super::records::{Dispatch, SiteOperation};
-use super::Translator;
+use super::{Translator, effects};
 use crate::{Event, LockId, Operation, Problems, SiteId, ThreadId};
 
 /// What a place in a sentence stands for: an object by its id, or something that only models know.
@@ -72,8 +72,17 @@ impl InThread {
     }
 }
 
-/// The models of calls, by site and by the id of the receiver's `Class`.
-pub(super) type KnownModels = FxHashMap<(u32, u64), Option<Arc<MethodModel>>>;
+/// What is known of calls, by site and by the id of the receiver's `Class`.
+pub(super) type KnownCalls = FxHashMap<(u32, u64), KnownCall>;
+
+/// What is known of calls at a site on objects of a class.
+#[derive(Clone, Debug)]
+pub(super) struct KnownCall {
+    model: Option<Arc<MethodModel>>,
+    arguments: u64,
+    /// Whether there may be something to tell before they end.
+    begins: bool,
+}
 
 /// Where events of one step go.
 pub(super) struct Emit<'o> {
@@ -175,11 +184,7 @@ impl Translator {
         following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let model = self.model(number, receiver);
-        let arguments = match self.descriptions.sites.get(&number).map(|it| &it.operation) {
-            Some(SiteOperation::Call { descriptor, .. }) => argument_count(descriptor) as u64,
-            _ => 0,
-        };
+        let KnownCall { model, arguments, begins } = self.known_call(number, receiver);
         let site = emit.site;
         let state = self.in_thread(thread);
         state.calls = state.next_call();
@@ -194,8 +199,10 @@ impl Translator {
             waits_for: None,
             started: SmallVec::new(),
         };
-        let number = call.number;
-        self.begin_effects(&mut call, &will_hold(number, following), emit);
+        if begins {
+            let number = call.number;
+            self.begin_effects(&mut call, &will_hold(number, following), emit);
+        }
         let open = &mut self.in_thread(thread).open;
         // Those at the bottom may have failed long ago, where nobody saw it.
         if open.len() == MOST_OPEN {
@@ -254,18 +261,26 @@ impl Translator {
         self.calls.entry(thread).or_default()
     }
 
-    /// The model of a call at a site on a receiver.
-    fn model(&mut self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {
+    /// What is known of a call at a site on a receiver.
+    fn known_call(&mut self, site: u32, receiver: u64) -> KnownCall {
         let class = self.descriptions.class_of(receiver).unwrap_or(0);
-        if let Some(known) = self.known_models.get(&(site, class)) {
+        if let Some(known) = self.known_calls.get(&(site, class)) {
             return known.clone();
         }
         let model = self.find_model(site, receiver);
+        let arguments = match self.descriptions.sites.get(&site).map(|it| &it.operation) {
+            Some(SiteOperation::Call { descriptor, .. }) => argument_count(descriptor) as u64,
+            _ => 0,
+        };
+        let begins = model.as_ref().is_some_and(|model| {
+            model.effects.iter().any(|effect| !effects::only_at_the_end(effect))
+        });
+        let known = KnownCall { model, arguments, begins };
         // A class may get its name later.
         if receiver == 0 || self.class_of(receiver).is_some() {
-            self.known_models.insert((site, class), model.clone());
+            self.known_calls.insert((site, class), known.clone());
         }
-        model
+        known
     }
 
     /// Whether a call at a site may give something away only if it succeeds, whatever it is called on.

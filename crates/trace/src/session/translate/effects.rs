@@ -266,6 +266,13 @@ impl Translator {
         call: &Call,
         emit: &mut Emit<'_>,
     ) {
+        // Most are about the receiver.
+        if *channel == Place::This && within.is_none() {
+            if call.receiver.0 != 0 {
+                self.receive_from(&Key::Object(call.receiver), emit);
+            }
+            return;
+        }
         for place in self.ordered(channel, within, call) {
             match place {
                 Ordered::Variable(variable) => {
@@ -355,6 +362,19 @@ impl Translator {
             emit.push(operation);
         }
     }
+}
+
+/// Whether [`begin_effects`](Translator::begin_effects) has nothing to do for a sentence.
+pub(super) fn only_at_the_end(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Read { atomic: true, .. }
+            | Effect::Write { atomic: true, .. }
+            | Effect::Receive { .. }
+            | Effect::Return(_)
+            | Effect::Reflect(_)
+            | Effect::Call(_)
+    )
 }
 
 /// Whether a sentence can be told only when the method has returned.
