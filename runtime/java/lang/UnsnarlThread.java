@@ -28,7 +28,9 @@ final class UnsnarlThread {
     private static final int FEWEST_CONSTANTS = 64;
     private static final int MOST_CONSTANTS = 4096;
     private static final int[] NO_CONSTANTS = new int[1];
-    private static final int CACHE = 256;
+    private static final int SMALLEST_CACHE = 64;
+    private static final int LARGEST_CACHE = 8192;
+    private static final UnsnarlEntry[] NO_CACHE = new UnsnarlEntry[1];
     /** Behind the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
     private static final int RANGES = 64;
@@ -104,7 +106,9 @@ final class UnsnarlThread {
     private long epoch = 1L << EPOCH;
 
     private final Thread thread;
-    private UnsnarlEntry[] cache;
+    /** Objects that do not keep their ids, by their hashes; how many had to give way: too many, and it grows. */
+    private UnsnarlEntry[] cache = NO_CACHE;
+    private int cachePushedOut = 1;
     private UnsnarlRange[] ranges = NO_RANGES;
     /** The ranges that were begun since the thread's last synchronization, a bit each. */
     private long growing;
@@ -409,17 +413,22 @@ final class UnsnarlThread {
         return UnsnarlIdentity.kept(nextId++);
     }
 
+    /** The entry that an object may have; null if it is not there. */
     @Hidden
     UnsnarlEntry cached(int hash) {
-        return cache == null ? null : cache[hash & CACHE - 1];
+        UnsnarlEntry[] cache = this.cache;
+        return cache[hash & cache.length - 1];
     }
 
     @Hidden
     void cache(int hash, UnsnarlEntry entry) {
-        if (cache == null) {
-            cache = new UnsnarlEntry[CACHE];
+        if (cachePushedOut > cache.length / 2 && cache.length < LARGEST_CACHE) {
+            cache = new UnsnarlEntry[Math.max(SMALLEST_CACHE, 4 * cache.length)];
+            cachePushedOut = 0;
         }
-        cache[hash & CACHE - 1] = entry;
+        int place = hash & cache.length - 1;
+        cachePushedOut += cache[place] == null ? 0 : 1;
+        cache[place] = entry;
     }
 
     /** What was last accessed at a site in an array, or at another site. */
