@@ -1,6 +1,7 @@
 //! The one module that speaks JVMTI and JNI.
 
 mod contention;
+mod hide;
 mod internal;
 mod places;
 mod stacks;
@@ -224,6 +225,10 @@ unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _threa
         if let Err(error) = unsafe { start_runtime(watch, jvmti, jni) } {
             watch.stop();
             watch.session.log(&format!("nothing is recorded: {error}"));
+            // SAFETY: as above.
+            if let Err(error) = unsafe { hide::fields_of_thread(jni) } {
+                watch.session.log(&format!("the program can see fields of the agent: {error}"));
+            }
         } else {
             watch.session.log(RECORDING);
         }

@@ -69,3 +69,26 @@ fn an_agent_beside_this_one() {
         }
     }
 }
+
+/// Where the runtime cannot start, because its classes are there already, the program sees nothing of the agent either.
+#[test]
+fn a_runtime_that_cannot_start() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "Unstarted");
+        let jar = program.agent_jar(&jdk, "Unstarted$Agent");
+        let patch = tempfile::tempdir().unwrap();
+        let source = patch.path().join("UnsnarlEntry.java");
+        std::fs::write(&source, "package java.lang; class UnsnarlEntry {}").unwrap();
+        let module = format!("java.base={}", patch.path().display());
+        let mut javac = jdk.command("javac");
+        javac.args(["--patch-module", &module]).arg("-d").arg(patch.path()).arg(&source);
+        unsnarl_testing::run(&mut javac);
+        let options = ["--patch-module", &module, &format!("-javaagent:{}", jar.display())];
+        let plain = printed(&program.plain(&jdk, &options).output().unwrap());
+        assert_eq!(plain.0, Some(0), "{plain:?}");
+        let watched = printed(&program.watched_behind(&jdk, &options).output().unwrap());
+        assert_eq!(watched, plain, "{}", jdk.name());
+        let log = program.log();
+        assert!(log.contains("nothing is recorded: defining the runtime"), "{log}");
+    }
+}

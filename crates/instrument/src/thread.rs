@@ -70,7 +70,8 @@ pub(crate) fn is_hooked(class: &[u8], name: &[u8]) -> bool {
 
 fn add_state(class: &mut ClassEditor<'_>) -> Result<(), EditError> {
     let access = flags::PRIVATE | flags::TRANSIENT | flags::SYNTHETIC;
-    class.add_field(access, STATE_FIELD, b"Ljava/lang/UnsnarlThread;")?;
+    // Reflection looks the types of fields up, and the runtime may not be there.
+    class.add_field(access, STATE_FIELD, b"Ljava/lang/Object;")?;
     class.add_field(access, TOKEN_FIELD, b"J")?;
     Ok(())
 }
