@@ -10,8 +10,10 @@ use support::{Program, Recording};
 use unsnarl_testing::Jdk;
 use unsnarl_trace::{Filter, Operation, Sites, Source, Variable};
 
-const RACY: [&str; 14] = [
+const RACY: [&str; 17] = [
+    "branchRacy",
     "char[]",
+    "double[]",
     "exitRacy",
     "initializedRacy",
     "leakedRacy",
@@ -19,6 +21,7 @@ const RACY: [&str; 14] = [
     "long[]",
     "manyRacy",
     "readThenWriteRacy",
+    "roundRacy",
     "sameRacy",
     "sharedRacy",
     "startRacy",

@@ -486,11 +486,11 @@ fn lines(class: &ClassFile<'_>, member: &Member<'_>) -> Result<Vec<Option<u16>>,
     Ok(lines)
 }
 
-fn is_array_load(opcode: Opcode) -> bool {
+pub(crate) fn is_array_load(opcode: Opcode) -> bool {
     (Opcode::IALoad..=Opcode::SALoad).contains(&opcode)
 }
 
-fn is_array_store(opcode: Opcode) -> bool {
+pub(crate) fn is_array_store(opcode: Opcode) -> bool {
     (Opcode::IAStore..=Opcode::SAStore).contains(&opcode)
 }
 

@@ -1,10 +1,12 @@
 //! Which accesses to fields need no probe of their own, by what the method itself shows.
 //!
-//! Code is followed from one jump target to the next with a number for every value; local variables and
-//! final fields of known values lead to known values. Between two instructions that may release something
+//! Code is followed in the order of its text with a number for every value; local variables and
+//! final fields of known values lead to known values. Where ways meet, what is known on all of them stays known; a loop that
+//! releases nothing begins with what is known before it, but for the variables that it assigns. Between two instructions that may release something
 //! (calls that are not `quiet`, monitors, volatile fields, whatever may load or initialize a class):
 //! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
 //!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
+//! - the same holds for elements of arrays;
 //! - accesses of one kind to one object that certainly follow each other, because nothing between them
 //!   can throw, are reported by one probe at the first of them.
 //!
@@ -21,8 +23,10 @@
 
 mod access;
 mod effect;
+mod facts;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
@@ -31,7 +35,9 @@ use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor,
 use self::access::OpenRead;
 pub(crate) use self::access::{Assumed, Condition, Known, Redundancy, Together};
 pub(crate) use self::effect::{effect, is_store, jumps};
+use self::facts::{Facts, Meeting, Ways};
 use crate::loops::is_simple;
+use crate::method::{is_array_load, is_array_store};
 use crate::plan::Filters;
 use crate::quiet::{Quiet, QuietMethods};
 use crate::site::Volatility;
@@ -56,19 +62,14 @@ impl Redundancy {
         pool: &PoolEditor<'_>,
         known: &dyn Fn(ConstantIndex) -> Known,
     ) -> Self {
-        let code = method.code;
-        let mut walk = Walk::new(method, pool, known);
-        for (place, node) in code.nodes().enumerate() {
-            if let Some(label) = code.label(node) {
-                walk.label(label, place);
-            } else if let Some(instruction) = code.instruction(node) {
-                walk.instruction(node, place, instruction);
-            }
-            if method.super_call == Some(node) {
-                walk.begin_constructed(method.is_new);
-            }
-        }
-        walk.finish()
+        let ways = Ways::new(method.code);
+        // First every loop releases something, as far as is known; then only those that do.
+        let mut first = Walk::new(method, pool, known, &ways, None);
+        first.run(method);
+        let disturbances = first.disturbances;
+        let mut second = Walk::new(method, pool, known, &ways, Some(&disturbances));
+        second.run(method);
+        second.finish()
     }
 }
 
@@ -80,13 +81,23 @@ const THIS: Value = Value(0);
 
 type Variable = (Value, ConstantIndex);
 
+/// The places that may release something, and that may load classes.
+#[derive(Debug, Default)]
+struct Disturbances {
+    releases: Vec<usize>,
+    loads: Vec<(usize, Vec<u8>)>,
+}
+
 struct Walk<'m> {
     class: &'m [u8],
     pool: &'m PoolEditor<'m>,
     known: &'m dyn Fn(ConstantIndex) -> Known,
     filters: Filters,
     quiet: &'m QuietMethods,
-    targets: HashSet<LabelId>,
+    ways: &'m Ways,
+    /// What is known of them, and what was found.
+    known_disturbances: Option<&'m Disturbances>,
+    disturbances: Disturbances,
     has_this: bool,
     found: Redundancy,
 
@@ -96,17 +107,9 @@ struct Walk<'m> {
     stack: Vec<Value>,
     /// How much is on the stack at labels that were jumped to.
     depths: HashMap<LabelId, usize>,
-    locals: HashMap<u16, Value>,
-    finals: HashMap<Variable, Value>,
-    not_null: HashSet<Value>,
-    /// Classes that were resolved: they need not be loaded again.
-    resolved: HashSet<Vec<u8>>,
-    /// What values and redundancy since the last jump target rely on, and how often a class may have been loaded.
-    assumed: Vec<Assumed>,
-    loads: usize,
-    /// Accesses since the last instruction that may release, with how often classes may have been loaded until then.
-    read: HashMap<Variable, usize>,
-    written: HashMap<Variable, usize>,
+    facts: Facts,
+    /// What is known where labels were jumped to from.
+    known_at: HashMap<LabelId, Facts>,
     /// Probes that can report what follows, by object, whether it is written and group: nothing has been able to throw
     /// since.
     open: HashMap<(Value, bool, u64), (NodeId, usize)>,
@@ -128,12 +131,11 @@ impl<'m> Walk<'m> {
         method: &Method<'m>,
         pool: &'m PoolEditor<'m>,
         known: &'m dyn Fn(ConstantIndex) -> Known,
+        ways: &'m Ways,
+        known_disturbances: Option<&'m Disturbances>,
     ) -> Self {
-        let code = method.code;
-        let mut targets: HashSet<LabelId> = code.handlers().map(|(_, it)| it.handler).collect();
         let mut this_is_kept = true;
-        for (_, instruction) in code.instructions() {
-            targets.extend(jumps(instruction));
+        for (_, instruction) in method.code.instructions() {
             this_is_kept &= !matches!(instruction, Instruction::Local { opcode, local: 0 }
                 if is_store(*opcode));
         }
@@ -143,21 +145,17 @@ impl<'m> Walk<'m> {
             known,
             filters: method.filters,
             quiet: method.quiet,
-            targets,
+            ways,
+            known_disturbances,
+            disturbances: Disturbances::default(),
             has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
             found: Redundancy::default(),
             made: 0,
             follows: true,
             stack: Vec::new(),
             depths: HashMap::new(),
-            locals: HashMap::new(),
-            finals: HashMap::new(),
-            not_null: HashSet::new(),
-            resolved: HashSet::new(),
-            assumed: Vec::new(),
-            loads: 0,
-            read: HashMap::new(),
-            written: HashMap::new(),
+            facts: Facts::default(),
+            known_at: HashMap::new(),
             open: HashMap::new(),
             open_reads: HashMap::new(),
             dropped: Vec::new(),
@@ -166,6 +164,20 @@ impl<'m> Walk<'m> {
             label_places: HashMap::new(),
             jumps_back: Vec::new(),
             escaped_at: usize::MAX,
+        }
+    }
+
+    fn run(&mut self, method: &Method<'_>) {
+        let code = method.code;
+        for (place, node) in code.nodes().enumerate() {
+            if let Some(label) = code.label(node) {
+                self.label(label, place);
+            } else if let Some(instruction) = code.instruction(node) {
+                self.instruction(node, place, instruction);
+            }
+            if method.super_call == Some(node) {
+                self.begin_constructed(method.is_new);
+            }
         }
     }
 
@@ -233,10 +245,11 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Another way leads here: what was known is not known any more.
+    /// Another way may lead here, on which less is known.
     fn label(&mut self, label: LabelId, place: usize) {
         self.label_places.insert(label, place);
-        if !self.targets.contains(&label) {
+        let meeting = self.ways.at(label, self.known_disturbances.map(|it| &it.releases[..]));
+        if meeting == Meeting::None {
             return;
         }
         let depth =
@@ -247,12 +260,22 @@ impl<'m> Walk<'m> {
         }
         self.stack.clear();
         self.push(depth.unwrap_or(0));
-        self.locals.clear();
-        self.finals.clear();
-        self.not_null.clear();
-        self.resolved.clear();
-        self.assumed.clear();
-        self.may_release();
+        self.may_throw();
+        match (self.known_at.remove(&label), self.follows) {
+            _ if meeting == Meeting::Unknown => self.facts.clear(),
+            (Some(known), true) => self.facts.meet(&known),
+            (Some(known), false) => self.facts = Facts { loads: self.facts.loads, ..known },
+            (None, true) => {}
+            (None, false) => self.facts.clear(),
+        }
+        if let Meeting::Loop { end, assigned } = meeting {
+            let loads = self.known_disturbances.map_or(&[][..], |it| &it.loads);
+            let mut within = loads.iter().filter(|(at, _)| place < *at && *at <= end);
+            if within.any(|(_, class)| !self.facts.resolved.contains(class)) {
+                self.facts.clear();
+            }
+            self.facts.locals.retain(|local, _| !assigned.contains(local));
+        }
         self.follows = true;
     }
 
@@ -261,25 +284,27 @@ impl<'m> Walk<'m> {
         self.open_reads.clear();
     }
 
-    fn may_release(&mut self) {
+    fn may_release(&mut self, place: usize) {
         self.may_throw();
-        self.read.clear();
-        self.written.clear();
+        self.facts.release();
+        self.disturbances.releases.push(place);
     }
 
     fn instruction(&mut self, node: NodeId, place: usize, instruction: &Instruction<LabelId>) {
         use Opcode::*;
         match instruction {
-            Instruction::Plain(opcode) => self.plain(*opcode, place),
+            Instruction::Plain(opcode) => self.plain(node, *opcode, place),
             Instruction::Push { .. } => self.push(1),
             Instruction::LoadConstant { opcode, constant } => {
                 if !is_simple(self.pool.get(*constant)) {
-                    self.may_release();
+                    self.may_release(place);
                 }
                 self.push(if *opcode == Ldc2W { 2 } else { 1 });
             }
             Instruction::Local { opcode, local } => self.local(*opcode, *local, place),
-            Instruction::Increment { .. } => {}
+            Instruction::Increment { local, .. } => {
+                self.facts.locals.remove(local);
+            }
             Instruction::Jump { opcode, target } => {
                 let popped = match opcode {
                     Goto | GotoW => 0,
@@ -320,7 +345,7 @@ impl<'m> Walk<'m> {
                 self.call(None, descriptor, 0, place);
             }
             Instruction::Type { opcode, .. } => {
-                self.may_release();
+                self.may_release(place);
                 if *opcode != New {
                     self.consume(1, place);
                 }
@@ -332,19 +357,28 @@ impl<'m> Walk<'m> {
                 self.push(1);
             }
             Instruction::MultiNewArray { dimensions, .. } => {
-                self.may_release();
+                self.may_release(place);
                 self.consume((*dimensions).into(), place);
                 self.push(1);
             }
         }
         if instruction.ends_flow() {
             self.follows = false;
-            self.may_release();
+            self.may_throw();
         }
     }
 
     fn jump(&mut self, target: LabelId, place: usize) {
         self.depths.insert(target, self.stack.len());
+        match self.known_at.entry(target) {
+            Entry::Occupied(mut known) => known.get_mut().meet(&self.facts),
+            Entry::Vacant(unknown) if self.facts.are_few() => {
+                unknown.insert(self.facts.clone());
+            }
+            Entry::Vacant(unknown) => {
+                unknown.insert(Facts { loads: self.facts.loads, ..Facts::default() });
+            }
+        }
         if let Some(&to) = self.label_places.get(&target) {
             self.jumps_back.push((place, to));
         }
@@ -356,32 +390,32 @@ impl<'m> Walk<'m> {
         let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
         match long {
             Opcode::ALoad if local == 0 && self.has_this => self.stack.push(THIS),
-            Opcode::ALoad => {
-                let value = match self.locals.get(&local) {
+            Opcode::ALoad | Opcode::ILoad => {
+                let value = match self.facts.locals.get(&local) {
                     Some(&value) => value,
                     None => self.fresh(),
                 };
-                self.locals.insert(local, value);
+                self.facts.locals.insert(local, value);
                 self.stack.push(value);
             }
-            Opcode::AStore => {
+            Opcode::AStore | Opcode::IStore => {
                 let value = self.pop();
                 if value == THIS {
                     self.this_escapes(place);
                 }
-                self.locals.insert(local, value);
+                self.facts.locals.insert(local, value);
             }
-            Opcode::ILoad | Opcode::FLoad => self.push(1),
+            Opcode::FLoad => self.push(1),
             Opcode::LLoad | Opcode::DLoad => self.push(2),
-            Opcode::IStore | Opcode::FStore => {
+            Opcode::FStore => {
                 self.pop();
-                self.locals.remove(&local);
+                self.facts.locals.remove(&local);
             }
             Opcode::LStore | Opcode::DStore => {
                 self.pop();
                 self.pop();
-                self.locals.remove(&local);
-                self.locals.remove(&local.saturating_add(1));
+                self.facts.locals.remove(&local);
+                self.facts.locals.remove(&local.saturating_add(1));
             }
             _ => self.this_escapes(place),
         }
@@ -395,7 +429,7 @@ impl<'m> Walk<'m> {
         place: usize,
     ) {
         if quiet.is_none() {
-            self.may_release();
+            self.may_release(place);
         }
         let Some(descriptor) = descriptor.as_deref().and_then(MethodDescriptor::parse) else {
             self.this_escapes(place);
@@ -407,7 +441,7 @@ impl<'m> Walk<'m> {
             let object = self.pop();
             if object == THIS {
                 self.this_escapes(place);
-            } else if self.not_null.insert(object) {
+            } else if self.facts.not_null.insert(object) {
                 self.may_throw();
             }
         }
@@ -421,13 +455,13 @@ impl<'m> Walk<'m> {
         let member = self.pool.member(field);
         let slots = member.as_ref().and_then(|it| FieldType::parse(it.descriptor));
         let (Some(member), Some(slots)) = (member, slots.map(FieldType::slots)) else {
-            self.may_release();
+            self.may_release(place);
             self.this_escapes(place);
             self.stack.clear();
             return;
         };
         if matches!(opcode, Opcode::GetStatic | Opcode::PutStatic) {
-            self.may_release();
+            self.may_release(place);
             if opcode == Opcode::PutStatic {
                 self.consume(slots, place);
             } else {
@@ -438,19 +472,23 @@ impl<'m> Walk<'m> {
         let Known { volatility, is_assumed, group } = (self.known)(field);
         let is_plain = matches!(volatility, Volatility::Plain | Volatility::Final);
         // The first access to another class may have to load it.
-        let may_load = member.class != self.class && self.resolved.insert(member.class.to_vec());
-        self.loads += usize::from(may_load);
+        let may_load =
+            member.class != self.class && self.facts.resolved.insert(member.class.to_vec());
+        if may_load {
+            self.facts.loads += 1;
+            self.disturbances.loads.push((place, member.class.to_vec()));
+        }
         if !is_plain {
-            self.may_release();
-        } else if is_assumed && !self.assumed.contains(&(field, volatility)) {
-            self.assumed.push((field, volatility));
+            self.may_release(place);
+        } else if is_assumed && !self.facts.assumed.contains(&(field, volatility)) {
+            self.facts.assumed.push((field, volatility));
         }
         let is_write = opcode == Opcode::PutField;
         if is_write {
             self.consume(slots, place);
         }
         let object = self.pop();
-        if object != THIS && self.not_null.insert(object) {
+        if object != THIS && self.facts.not_null.insert(object) {
             self.may_throw();
         }
         if volatility == Volatility::Plain {
@@ -464,21 +502,23 @@ impl<'m> Walk<'m> {
         }
         if !is_write {
             if volatility == Volatility::Final && slots == 1 {
-                let value = match self.finals.get(&(object, field)) {
+                let value = match self.facts.finals.get(&(object, field)) {
                     Some(&value) => value,
                     None => self.fresh(),
                 };
-                self.finals.insert((object, field), value);
+                self.facts.finals.insert((object, field), value);
                 self.stack.push(value);
             } else {
                 self.push(slots);
             }
         } else if volatility == Volatility::Final {
-            self.finals.remove(&(object, field));
+            self.facts.finals.remove(&(object, field));
+            // What a loop knew of its value before is not known in the next round.
+            self.disturbances.releases.push(place);
         }
     }
 
-    fn plain(&mut self, opcode: Opcode, place: usize) {
+    fn plain(&mut self, node: NodeId, opcode: Opcode, place: usize) {
         use Opcode::*;
         match opcode {
             Dup => self.duplicate(1, 0),
@@ -498,17 +538,25 @@ impl<'m> Walk<'m> {
             }
             _ => {
                 let Some((popped, pushed, throws)) = effect(opcode) else {
-                    self.may_release();
+                    self.may_release(place);
                     self.this_escapes(place);
                     self.stack.clear();
                     return;
                 };
                 if matches!(opcode, MonitorEnter | MonitorExit) {
-                    self.may_release();
+                    self.may_release(place);
                 } else if throws {
                     self.may_throw();
                 }
-                self.consume(popped, place);
+                let is_write = is_array_store(opcode);
+                if is_write || is_array_load(opcode) {
+                    // The value that is stored lies above array and index.
+                    self.consume(popped - 2, place);
+                    let (index, array) = (self.pop(), self.pop());
+                    self.element(node, (array, index), is_write);
+                } else {
+                    self.consume(popped, place);
+                }
                 self.push(pushed);
             }
         }

@@ -6,7 +6,7 @@ use unsnarl_instrument::{
     FieldName, Filters, Operation, Plan, SiteNumbers, Surroundings, Volatility, rewrite,
 };
 
-/// The fields that a method of a class `A` reports, in the order of their sites.
+/// The fields that a method of a class `A` reports, in the order of their sites; elements of arrays are `[]`.
 fn reported(members: &str, method: &str) -> Vec<String> {
     let source = format!(
         "class A {{ int x; int y; long z; volatile int v; A next; final A fixed = null; \
@@ -25,6 +25,7 @@ fn reported(members: &str, method: &str) -> Vec<String> {
         .filter(|site| site.method == method.as_bytes())
         .filter_map(|site| match site.operation {
             Operation::Field(field, _) => Some(String::from_utf8(field.name).unwrap()),
+            Operation::Element => Some("[]".to_owned()),
             _ => None,
         })
         .collect()
@@ -62,6 +63,56 @@ fn what_releases_or_changes_the_object_makes_an_access_new() {
     assert_eq!(body("", "int a = next.x; a = next.x;"), ["next", "x", "x"], "next may change");
     assert_eq!(body("int n", "while (n-- > 0) { int a = x; } int b = x;"), ["x", "x"]);
     assert_eq!(body("A o", "int a = x; a = o.x;"), ["x", "x"], "two objects");
+}
+
+#[test]
+fn where_ways_meet_what_all_have_seen_is_known() {
+    assert_eq!(body("boolean b", "int a = x; if (b) a++; a = x;"), ["x"]);
+    assert_eq!(body("boolean b", "int a; if (b) a = x; else a = -x; a = x;"), ["x", "x"]);
+    assert_eq!(body("boolean b", "int a = 0; if (b) a = x; a = x;"), ["x", "x"], "one has not");
+    assert_eq!(body("boolean b", "int a = x; if (b) call(null); a = x;"), ["x", "x"]);
+    assert_eq!(body("boolean b", "x = 1; if (b) return; x = 2;"), ["x"]);
+    assert_eq!(body("boolean b, A o", "int a = o.x; if (b) o = this; a = o.x;"), ["x", "x"]);
+    let two = "int a = x; switch (i) { case 1: a = 2; break; case 5: call(null); default: } a = x;";
+    assert_eq!(body("int i", two), ["x", "x"], "one way releases");
+    let caught = "int a = x; try { a = 1 / a; call(null); } catch (Exception e) { } a = x;";
+    assert_eq!(body("", caught), ["x", "x"], "by an exception");
+}
+
+#[test]
+fn a_loop_that_releases_nothing_begins_with_what_is_known() {
+    assert_eq!(body("int n", "int a = x; while (n-- > 0) a += x;"), ["x"]);
+    assert_eq!(body("int n", "int a = x; while (n-- > 0) { a += x; call(null); }"), ["x", "x"]);
+    assert_eq!(body("int n", "int a = x; while (n-- > 0) { a += x; a += v; }"), ["x", "x", "v"]);
+    assert_eq!(body("int n", "int a = x; do { a += x; } while (n-- > 0); a = x;"), ["x"]);
+    let moves = "int a = o.x; while (n-- > 0) { a += o.x; o = o.fixed; }";
+    assert_eq!(body("A o, int n", moves), ["x", "x"], "another object in each round");
+    let nested = "int a = x; while (n-- > 0) { while (n % 7 > 0) { a += x; n--; } call(null); }";
+    assert_eq!(body("int n", nested), ["x", "x"], "the loop around it releases");
+    let both = "int a = x; while (n-- > 0) { while (n % 7 > 0) { a += x; n--; } a += x; }";
+    assert_eq!(body("int n", both), ["x"]);
+    let caught =
+        "int a = x; while (n-- > 0) { try { a += x; a /= n; } catch (Exception e) { call(e); } }";
+    assert_eq!(body("int n", caught), ["x", "x"], "the handler releases");
+}
+
+#[test]
+fn the_same_element_again_is_reported_once() {
+    assert_eq!(body("int[] p, int i", "int a = p[i] + p[i];"), ["[]"]);
+    assert_eq!(body("int[] p, int i", "p[i] = 1; int a = p[i];"), ["[]"]);
+    assert_eq!(body("long[] p, int i", "p[i] = 1; p[i] = 2;"), ["[]"]);
+    assert_eq!(body("int[] p, int i", "int a = p[i]; p[i] = 2;"), ["[]", "[]"], "a write");
+    assert_eq!(body("int[] p, int i", "int a = p[i]; i++; a = p[i];"), ["[]", "[]"]);
+    assert_eq!(body("int[] p, int i", "int a = p[i]; i = 3; a = p[i];"), ["[]", "[]"]);
+    assert_eq!(body("int[] p, int i, int[] q", "int a = p[i] + q[i];"), ["[]", "[]"]);
+    assert_eq!(body("int[] p, int i", "int a = p[i]; call(p); a = p[i];"), ["[]", "[]"]);
+    assert_eq!(body("A[] p, int i", "A a = p[i]; p = null; a = p[i];"), ["[]", "[]"]);
+    // The row in front of the loop, its element, and the elements in the loop.
+    let rows = "int a = m[i][0]; for (int j = 1; j < 9; j++) if (j != i) a += m[i][j];";
+    assert_eq!(body("int[][] m, int i", rows), ["[]", "[]", "[]"]);
+    let other =
+        "int a = m[i][0]; for (int j = 1; j < 9; j++) { if (j != i) a += m[i][j]; i ^= 1; }";
+    assert_eq!(body("int[][] m, int i", other), ["[]", "[]", "[]", "[]"], "another row");
 }
 
 /// One probe reports all that certainly follow each other, so its sites have numbers in a row.
@@ -143,6 +194,14 @@ fn assumptions_make_accesses_conditional() {
     assert_eq!(conditional("int a = o.fixed.x + o.fixed.y;"), (1, 2, 0), "the same object");
     assert_eq!(conditional("int a = o.x + c.w; a += o.y + c.u;"), (1, 2, 0), "c may be null");
     assert_eq!(conditional("int a = o.x / d + o.y;"), (0, 0, 0), "it may not follow");
+    assert_eq!(conditional("int a = o.x; if (d > 0) a = 1; a = o.x;"), (0, 0, 1));
+    let loads = "int a = o.x; if (d > 0) a = c.w; a = o.x;";
+    assert_eq!(conditional(loads), (0, 0, 0), "a class is loaded on one of the ways");
+    assert_eq!(conditional("int a = o.x; while (d-- > 0) a += o.x;"), (0, 0, 1));
+    let loads = "int a = o.x; while (d-- > 0) a += o.x + c.w;";
+    assert_eq!(conditional(loads), (0, 0, 0), "a class is loaded in the first round");
+    let loaded = "int a = o.x + c.w; while (d-- > 0) a += o.x + c.w;";
+    assert_eq!(conditional(loaded), (0, 0, 2), "it was loaded before");
 }
 
 /// Short methods of the class that only compute, and functions on numbers, release nothing.

@@ -3,7 +3,7 @@ import java.util.function.Supplier;
 
 /**
  * Races that a filter would hide if it left out too much, each with a twin that has none. The names of the fields
- * say which; of the arrays, those of long and of char have races.
+ * say which; of the arrays, those of long, char and double have races.
  */
 public class Filtered {
     int manyRacy;
@@ -18,6 +18,10 @@ public class Filtered {
     int waitOk;
     int startRacy;
     int startOk;
+    int branchRacy;
+    int branchOk;
+    int roundRacy;
+    int roundOk;
     static int staticRacy;
     static int staticOk;
     static int initializedRacy;
@@ -221,6 +225,57 @@ public class Filtered {
         started.join();
     }
 
+    /** The same again behind ways and rounds of which one releases. */
+    void joined() throws Exception {
+        flagged(() -> branch(true), () -> {
+            int seen = branchOk + branchRacy;
+        });
+        flagged(() -> rounds(3), () -> {
+            int seen = roundOk + roundRacy;
+        });
+        double[] racy = new double[3];
+        float[] ordered = new float[3];
+        flagged(() -> element(racy, ordered, 1), () -> {
+            double seen = racy[1] + ordered[1];
+        });
+    }
+
+    void branch(boolean releases) {
+        branchRacy = 1;
+        branchOk = 1;
+        if (branchRacy > 0) {
+            branchOk = 2;
+        }
+        if (releases) {
+            flag = true;
+        }
+        branchRacy = 2;
+    }
+
+    void rounds(int count) {
+        roundRacy = 1;
+        for (int round = 0; round < count; round++) {
+            roundOk = round;
+        }
+        for (int round = 0; round < count; round++) {
+            roundRacy = round;
+            if (round == 1) {
+                flag = true;
+            }
+        }
+    }
+
+    void element(double[] racy, float[] ordered, int at) {
+        racy[at] = 1;
+        for (int round = 0; round < 3; round++) {
+            if (round != at) {
+                ordered[at] = racy[at] > 0 ? 1 : 2;
+            }
+        }
+        flag = true;
+        racy[at] = 2;
+    }
+
     static void cloned(Copied original) throws Exception {
         original.sharedRacy = 1;
         original.apartOk = 1;
@@ -322,6 +377,7 @@ public class Filtered {
         Filtered it = new Filtered();
         it.repeated();
         it.released();
+        it.joined();
         cloned(new Copied());
         cloned(new Below());
         same(new Same());

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use unsnarl_classfile::ConstantIndex;
 use unsnarl_classfile::edit::NodeId;
 
-use super::{Variable, Walk};
+use super::{Value, Variable, Walk};
 use crate::site::Volatility;
 
 /// What becomes of the accesses to fields of objects in a method.
@@ -58,40 +58,59 @@ pub(super) struct OpenRead {
 impl Walk<'_> {
     /// An access to a plain field.
     pub(super) fn access(&mut self, node: NodeId, variable: Variable, is_write: bool, group: u64) {
-        let written = self.written.get(&variable);
-        let known = written.or_else(|| self.read.get(&variable).filter(|_| !is_write));
+        let written = self.facts.written.get(&variable);
+        let known = written.or_else(|| self.facts.read.get(&variable).filter(|_| !is_write));
         if let Some(&loads) = known {
             self.leave_out(node, loads);
             return;
         }
         if is_write {
-            self.written.insert(variable, self.loads);
+            self.facts.written.insert(variable, self.facts.loads);
             if let Some(read) = self.open_reads.remove(&variable) {
                 self.drop_read(read);
             }
         } else {
-            self.read.insert(variable, self.loads);
+            self.facts.read.insert(variable, self.facts.loads);
         }
         let key = (variable.0, is_write, group);
-        let (leader, loads) = *self.open.entry(key).or_insert((node, self.loads));
+        let (leader, loads) = *self.open.entry(key).or_insert((node, self.facts.loads));
         if leader != node {
             let is_certain = self.is_certain_since(loads);
             let together = self.found.together.entry(leader).or_default();
             together.others.push(node);
             if !is_certain || together.condition.is_some() {
-                together.condition = Some(self.assumed.clone());
+                together.condition = Some(self.facts.assumed.clone());
             }
             self.found.unprobed.insert(node);
         }
         if !is_write {
-            let read = OpenRead { leader, node, loads: self.loads };
+            let read = OpenRead { leader, node, loads: self.facts.loads };
             self.open_reads.insert(variable, read);
+        }
+    }
+
+    /// An access to an element of an array.
+    pub(super) fn element(&mut self, node: NodeId, element: (Value, Value), is_write: bool) {
+        if !self.filters.take_together() {
+            return;
+        }
+        let now = self.facts.loads;
+        let known = self.facts.elements.get(&element).copied();
+        match known {
+            Some((loads, written)) if written || !is_write => {
+                if self.is_certain_since(loads) {
+                    self.found.unprobed.insert(node);
+                }
+            }
+            _ => {
+                self.facts.elements.insert(element, (now, is_write));
+            }
         }
     }
 
     /// Whether nothing was assumed, and nothing may have been loaded since.
     fn is_certain_since(&self, loads: usize) -> bool {
-        self.assumed.is_empty() && loads == self.loads
+        self.facts.assumed.is_empty() && loads == self.facts.loads
     }
 
     /// An access that says nothing new because of another one.
@@ -100,7 +119,7 @@ impl Walk<'_> {
             self.found.unprobed.insert(node);
         } else {
             self.found.unprobed.remove(&node);
-            let condition = Condition { assumed: self.assumed.clone(), leader: None };
+            let condition = Condition { assumed: self.facts.assumed.clone(), leader: None };
             self.found.conditional.insert(node, condition);
         }
     }
