@@ -509,3 +509,16 @@ fn source_file(class: &ClassFile<'_>) -> Vec<u8> {
 fn text(name: &[u8]) -> String {
     mutf8::to_str(name).replace('/', ".")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_has_the_same_numbers() {
+        let source = include_str!("../../../runtime/java/lang/UnsnarlModelled.java");
+        for (name, value) in [("LOOKS", LOOKS), ("QUIET", QUIET)] {
+            assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
+        }
+    }
+}

@@ -6,7 +6,8 @@ mod support;
 
 use std::collections::HashSet;
 
-use support::{Program, Recording};
+use support::{Program, Recording, kinds};
+use unsnarl_trace::session::format::Kind;
 use unsnarl_trace::{Operation, Variable};
 
 /// Threads of the JVM itself are started by `main` as well.
@@ -150,5 +151,28 @@ fn objects_have_ids_of_their_own() {
             .filter(|line| line.contains("write Objects$Node.value"))
             .collect();
         assert_eq!(written.len(), 10_000);
+    }
+}
+
+/// How a call is recorded is known by the class of its receiver: of one that only looks nothing but its end takes a number,
+/// although an object of the class that the code names could do more.
+#[test]
+fn a_look_takes_one_number() {
+    let text = "import java.util.concurrent.atomic.AtomicLong; \
+        public class Looks { \
+            public static void main(String[] arguments) { \
+                AtomicLong number = new AtomicLong(); \
+                long sum = 0; \
+                for (int round = 0; round < 100; round++) { sum += number.get(); } \
+                number.set(sum); \
+            } \
+        }";
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile_text(&jdk, "Looks", text);
+        program.record(&jdk);
+        let kinds = kinds(&program.session());
+        let count = |kind: Kind| kinds.iter().filter(|&&it| it == kind).count();
+        let calls = [Kind::CallLooks, Kind::CallBegins, Kind::CallEnds].map(count);
+        assert_eq!(calls, [100, 1, 101], "{}", jdk.name());
     }
 }

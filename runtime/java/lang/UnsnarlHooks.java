@@ -62,14 +62,25 @@ public final class UnsnarlHooks {
     private static final long STATE = UNSAFE.objectFieldOffset(Thread.class, STATE_FIELD);
     static final long TOKEN = UNSAFE.objectFieldOffset(Thread.class, TOKEN_FIELD);
 
+    private static final long APART = 128;
+
     static final boolean FILTERS = UnsnarlNative.filters();
 
-    private static final AtomicLong NEXT_NUMBER = new AtomicLong(1);
+    /** Where the next number lies: far from all else, since every thread that synchronizes writes there. */
+    private static final long NEXT_NUMBER = apart();
     /** How many classes of the program have been initialized. */
     private static final AtomicInteger INITIALIZATIONS = new AtomicInteger();
     private static final AtomicLong NEXT_THREAD = new AtomicLong(1);
 
     private UnsnarlHooks() {}
+
+    /** Memory for a number that begins with one, with nothing else within two lines of a cache. */
+    @Hidden
+    private static long apart() {
+        long place = UNSAFE.allocateMemory(4 * APART) + 2 * APART & -APART;
+        UNSAFE.putLong(place, 1);
+        return place;
+    }
 
     /** Called by the agent when everything is there; loads and initializes all classes of the runtime. */
     @Hidden
@@ -623,7 +634,7 @@ public final class UnsnarlHooks {
         thread.endRanges();
         long place = thread.reserve(24);
         if (place != 0) {
-            UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
+            UNSAFE.putLong(place + 8, UNSAFE.getAndAddLong(null, NEXT_NUMBER, 1));
             UNSAFE.putLong(place + 16, subject);
             thread.finish(place, 24, kind, site);
         }
@@ -634,7 +645,7 @@ public final class UnsnarlHooks {
         thread.endRanges();
         long place = thread.reserve(16);
         if (place != 0) {
-            UNSAFE.putLong(place + 8, NEXT_NUMBER.getAndIncrement());
+            UNSAFE.putLong(place + 8, UNSAFE.getAndAddLong(null, NEXT_NUMBER, 1));
             thread.finish(place, 16, kind, site);
         }
     }

@@ -19,8 +19,8 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final int QUIET = 32;
     private static final byte NO = 64;
 
-    private static final int PAGE_BITS = 10;
-    private static final int PAGES = 1 << 14;
+    private static final int PAGE_BITS = UnsnarlSites.PAGE_BITS;
+    private static final int PAGES = UnsnarlSites.PAGES;
 
     /** Two classes for each place. */
     @Stable

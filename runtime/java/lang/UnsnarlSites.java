@@ -32,8 +32,8 @@ final class UnsnarlSites {
     private static final int GROUP = 32;
     private static final int OFFSET = 48;
 
-    private static final int PAGE_BITS = 10;
-    private static final int PAGES = 1 << 14;
+    static final int PAGE_BITS = 10;
+    static final int PAGES = 1 << 14;
 
     /** Of how many threads it is told how they came to a place. */
     private static final int VISITORS_TOLD = 64;

@@ -10,6 +10,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_testing::Jdk;
+use unsnarl_trace::session::format::{CHUNK_HEADER, CHUNK_MARK, Kind, arena_file};
 use unsnarl_trace::{
     Channel, Event, Lock, Operation, Sites, Source, Tables, TraceError, Variable, session,
 };
@@ -117,6 +118,29 @@ impl Program {
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.session().join("agent.log")).unwrap()
     }
+}
+
+/// The kinds of the events in the arenas of a session, as they were written.
+pub(crate) fn kinds(session: &Path) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for arena in 0.. {
+        let Ok(bytes) = std::fs::read(session.join(arena_file(arena))) else { break };
+        let words: Vec<u64> =
+            bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
+        let mut chunk = 1;
+        while words.get(chunk).is_some_and(|&first| first as u32 == CHUNK_MARK) {
+            let end = chunk + (words[chunk] >> 32) as usize / 8;
+            let mut next = chunk + CHUNK_HEADER / 8;
+            while next < end
+                && let Some(kind) = Kind::from_number(words[next] as u8)
+            {
+                kinds.push(kind);
+                next += 1 + kind.words();
+            }
+            chunk = end;
+        }
+    }
+    kinds
 }
 
 /// The library that cargo built for this test.

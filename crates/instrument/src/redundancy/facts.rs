@@ -96,8 +96,9 @@ fn keep_earliest(map: &mut HashMap<Variable, usize>, other: &HashMap<Variable, u
 #[derive(Debug)]
 pub(super) struct Ways {
     labels: HashMap<LabelId, Target>,
-    /// From where to where is jumped.
+    /// From where to where is jumped, and from where last to each place that is jumped back to.
     jumps: Vec<(usize, usize)>,
+    ends: HashMap<usize, usize>,
     /// The variables that are assigned.
     stores: Vec<(usize, u16)>,
     has_subroutines: bool,
@@ -154,8 +155,14 @@ impl Ways {
             labels.entry(target).or_default().is_jumped_to = true;
         }
         let place = |label| labels.get(&label).map_or(0, |target: &Target| target.place);
-        let jumps = jumps_by_label.into_iter().map(|(from, to)| (from, place(to))).collect();
-        Self { labels, jumps, stores, has_subroutines }
+        let jumps: Vec<(usize, usize)> =
+            jumps_by_label.into_iter().map(|(from, to)| (from, place(to))).collect();
+        let mut ends = HashMap::new();
+        for &(from, to) in jumps.iter().filter(|(from, to)| from > to) {
+            let end = ends.entry(to).or_insert(from);
+            *end = from.max(*end);
+        }
+        Self { labels, jumps, ends, stores, has_subroutines }
     }
 
     /// What may be known at a label. `releasing` are the places that may release something, if
@@ -170,8 +177,7 @@ impl Ways {
         if !is_jumped_to {
             return Meeting::None;
         }
-        let back = self.jumps.iter().filter(|&&(from, to)| to == place && from > place);
-        let Some(end) = back.map(|&(from, _)| from).max() else { return Meeting::OfAll };
+        let Some(&end) = self.ends.get(&place) else { return Meeting::OfAll };
         let is_inside = |at: usize| place < at && at <= end;
         let is_entered = |&(from, to): &(usize, usize)| is_inside(to) && !is_inside(from);
         let mut handlers = self.labels.values().filter(|target| target.is_handler);
