@@ -36,10 +36,16 @@ impl RunFolder {
             None if has_room(Path::new(SHARED_MEMORY), room) => SHARED_MEMORY.into(),
             None => std::env::temp_dir(),
         };
-        let user = rustix::process::geteuid().as_raw();
+        let (user, process) = (rustix::process::geteuid().as_raw(), std::process::id());
         let prefix = format!("unsnarl-run-{user}-");
         remove_abandoned(&place, &prefix);
-        Self::create(place.join(format!("{prefix}{}", std::process::id())), false)
+        // It gets its name when it is locked: until then another run would take it for abandoned.
+        let mut folder = Self::create(place.join(format!("unsnarl-new-{user}-{process}")), false)?;
+        let path = folder.path.with_file_name(format!("{prefix}{process}"));
+        fs::rename(&folder.path, &path)
+            .with_context(|| format!("cannot make {}", path.display()))?;
+        folder.path = path;
+        Ok(folder)
     }
 
     fn create(path: PathBuf, is_kept: bool) -> anyhow::Result<Self> {
@@ -94,4 +100,37 @@ fn remove_abandoned(place: &Path, prefix: &str) {
 fn has_room(place: &Path, bytes: u64) -> bool {
     rustix::fs::statvfs(place)
         .is_ok_and(|status| status.f_bavail.saturating_mul(status.f_frsize) / 2 >= bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_another_run_leaves_is_removed_and_what_it_begins_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let prefix = format!("unsnarl-run-{}-", rustix::process::geteuid().as_raw());
+        let abandoned = place.path().join(format!("{prefix}0"));
+        fs::create_dir(&abandoned).unwrap();
+        fs::write(abandoned.join(RUN_FILE), "").unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    remove_abandoned(place.path(), &prefix);
+                }
+            });
+            for _ in 0..500 {
+                let folder = RunFolder::temporary(Some(place.path()), 0);
+                let is_there = folder.as_ref().is_ok_and(|it| it.path().join(RUN_FILE).is_file());
+                done.store(!is_there, Ordering::Relaxed);
+                assert!(is_there);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert!(!abandoned.exists());
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
 }

@@ -75,6 +75,11 @@ impl Facts {
             }
         });
         self.loads = self.loads.max(other.loads);
+        let accesses = self.read.len() + self.written.len() + self.elements.len();
+        if accesses + self.finals.len() == 0 {
+            // Nothing is left that relies on anything.
+            self.assumed.clear();
+        }
     }
 }
 
