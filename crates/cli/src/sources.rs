@@ -57,7 +57,10 @@ pub(crate) fn find(
         }
     }
     for input in inputs {
-        search.near(&std::path::absolute(input)?);
+        // The folder in which the program was started may be gone: a report without source is better than none.
+        if let Ok(input) = std::path::absolute(input) {
+            search.near(&input);
+        }
     }
     if let Ok(here) = std::env::current_dir() {
         search.in_project(&here);

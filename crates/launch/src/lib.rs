@@ -127,7 +127,7 @@ impl Launched {
     }
 }
 
-/// The last class path among options.
+/// The last class path among options. A part that is empty is the current folder.
 fn class_path(options: &[OsString]) -> Vec<PathBuf> {
     let is_option = |option: &OsString| CLASS_PATH.iter().any(|name| option == name);
     let behind = options.windows(2).rev().find(|pair| is_option(&pair[0])).map(|pair| &*pair[1]);
@@ -136,7 +136,9 @@ fn class_path(options: &[OsString]) -> Vec<PathBuf> {
             options.iter().rev().filter_map(|it| it.to_str()?.strip_prefix("--class-path="));
         values.next().map(OsStr::new)
     };
-    behind.or_else(inside).map(|value| std::env::split_paths(value).collect()).unwrap_or_default()
+    let part = |path: PathBuf| if path.as_os_str().is_empty() { ".".into() } else { path };
+    let parts = |value| std::env::split_paths(value).map(part).collect();
+    behind.or_else(inside).map(parts).unwrap_or_default()
 }
 
 /// How many arguments are options of the JVM.
@@ -205,6 +207,7 @@ mod tests {
             ("-cp a:b.jar -ea app.Main -cp x", "a:b.jar", Some("app.Main")),
             ("-classpath a --class-path b app/Main", "b", Some("app.Main")),
             ("--class-path=a Main", "a", Some("Main")),
+            ("-cp a::b.jar: Main", "a:.:b.jar:.", Some("Main")),
             ("-cp x -jar app.jar", "app.jar", None),
             ("-m mod/Main", "", None),
             ("Main", "", Some("Main")),
