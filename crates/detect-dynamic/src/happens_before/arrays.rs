@@ -406,3 +406,13 @@ fn rearranged(runs: &[Run], length: usize, [from, to]: [u32; 2], states: &mut St
     runs.iter().for_each(|run| states.forget(run.state));
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_has_one_line_of_a_cache() {
+        assert_eq!(size_of::<OfArray>(), 64);
+    }
+}
