@@ -108,13 +108,7 @@ impl Calls {
         self.tasks.get(&(name.into(), arguments)).copied()
     }
 
-    /// Whether calls that this model speaks for are recorded.
-    #[must_use]
-    pub fn is_recorded(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
-        self.recorded(class, name, descriptor).is_some()
-    }
-
-    /// A call whose model is known to be that of `model_class`.
+    /// A call whose model is known to be that of `model_class`; nothing if such calls are not recorded.
     #[must_use]
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
