@@ -35,11 +35,6 @@ const PASSES_ON: [&[u8]; 8] = [
     b"java/lang/invoke/Invokers$Holder",
 ];
 
-// How calls are recorded, as runtime/java/lang/UnsnarlModelled.java has it.
-const RECORDED: u8 = 1;
-const LOOKS: u8 = 8;
-const QUIET: u8 = 32;
-
 /// The agent's state in a JVM.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -69,7 +64,7 @@ impl Watch {
             session,
             child,
             numbers: SiteNumbers::default(),
-            calls: Calls::new(Arc::new(models), plan.contents).with_locks_alone(plan.filters.owner),
+            calls: Calls::new(Arc::new(models), &plan),
             classes: RwLock::default(),
             definer: OnceLock::new(),
             early: Mutex::default(),
@@ -363,15 +358,9 @@ impl Watch {
         let class = session::internal_name(class);
         let classes = self.classes();
         let model = classes.model(self.calls.models(), &class, &name, &descriptor);
-        let call = model.and_then(|model| {
-            self.calls.known_call(model, &MethodName { class: model.to_vec(), name, descriptor })
-        });
-        match call {
-            None => 0,
-            Some(RecordedCall { releases: true, .. }) => RECORDED,
-            Some(RecordedCall { looks: true, .. }) => RECORDED | LOOKS,
-            Some(_) => RECORDED | QUIET,
-        }
+        let Some(model) = model else { return 0 };
+        let method = MethodName { class: model.to_vec(), name, descriptor };
+        self.calls.known_call(model, &method).map_or(0, |call| call.how())
     }
 
     fn fields(&self) -> RwLockReadGuard<'_, Fields> {
@@ -508,17 +497,4 @@ fn source_file(class: &ClassFile<'_>) -> Vec<u8> {
 
 fn text(name: &[u8]) -> String {
     mutf8::to_str(name).replace('/', ".")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_runtime_has_the_same_numbers() {
-        let source = include_str!("../../../runtime/java/lang/UnsnarlModelled.java");
-        for (name, value) in [("LOOKS", LOOKS), ("QUIET", QUIET)] {
-            assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
-        }
-    }
 }

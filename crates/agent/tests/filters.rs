@@ -214,6 +214,18 @@ fn calls_that_give_nothing_away_make_no_access_new() {
     }
 }
 
+/// A look at an atomic variable is left out if nobody has sent to it since the last one, and only then.
+#[test]
+fn looks_that_find_nothing_new_are_left_out() {
+    let expected: BTreeSet<String> = [String::from("behindRacy")].into();
+    for jdk in unsnarl_testing::jdks() {
+        let filtered = Program::compile(&jdk, "Looked").record(&jdk);
+        assert_eq!(filtered.racing(), expected, "{}", jdk.name());
+        let all = Program::compile_unfiltered(&jdk, "Looked").record(&jdk);
+        assert_eq!(all.racing(), expected, "{} without filters", jdk.name());
+    }
+}
+
 /// What is told of objects, and how many accesses are recorded, with filters and without.
 fn told_of_objects(jdk: &Jdk, name: &str) -> ([BTreeSet<String>; 2], [usize; 2]) {
     const EVENTS: &str = ",events=fields:arrays:synchronization:allocations:references";

@@ -141,7 +141,7 @@ impl<'p> CallProbe<'p> {
                 invoke(code, hooks::CONSIDERS)?;
             }
             _ => {
-                code.int(1)?;
+                code.int(self.call.how().into())?;
             }
         }
         if self.call.runs {

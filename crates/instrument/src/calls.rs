@@ -16,7 +16,9 @@ use unsnarl_models::{
     Reflect, StartKind,
 };
 
+use crate::plan::Plan;
 use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
+use crate::senders::sent_to_by_own_calls;
 use crate::thread::is_hooked;
 
 /// What the models have to say about calls.
@@ -33,6 +35,8 @@ pub struct Calls {
     giving: FxHashSet<Box<str>>,
     /// The classes with a model that is recorded, by the name of the method.
     classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
+    /// The classes to whose objects nothing is sent but by calls on them.
+    counted: FxHashSet<Box<[u8]>>,
     /// The methods that are started or called by what is, with the number of their arguments.
     tasks: FxHashMap<(Box<[u8]>, usize), Task>,
     methods: Mutex<Methods>,
@@ -46,22 +50,18 @@ struct Methods {
 }
 
 impl Calls {
-    /// For whoever is interested in locksets and in no other order of threads.
+    /// Reads all models.
     #[must_use]
-    pub fn with_locks_alone(mut self, locks_alone: bool) -> Self {
-        self.locks_alone = locks_alone;
-        self
-    }
-
-    /// Reads all models. With `contents`, accesses to what is in an object of the library are recorded as well.
-    #[must_use]
-    pub fn new(models: Arc<Models>, contents: bool) -> Self {
+    pub fn new(models: Arc<Models>, plan: &Plan) -> Self {
+        // Without filters, and where it is asked what a look has read, every look is recorded.
+        let counts = plan.filters.take_together() && !plan.contents && !plan.events.exact;
         let mut calls = Self {
-            contents,
-            locks_alone: false,
+            contents: plan.contents,
+            locks_alone: plan.filters.owner,
             slots: FxHashSet::default(),
             giving: FxHashSet::default(),
             classes: FxHashMap::default(),
+            counted: if counts { sent_to_by_own_calls(&models) } else { FxHashSet::default() },
             tasks: started(&models),
             methods: Mutex::default(),
             models,
@@ -112,7 +112,8 @@ impl Calls {
     #[must_use]
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
-        self.call([model], None, &method.descriptor)
+        let call = self.call([model], None, &method.descriptor)?;
+        Some(RecordedCall { counted: call.looks && self.counted.contains(model_class), ..call })
     }
 
     /// A call whose model depends on the class of the receiver: one of the modelled classes that
@@ -335,7 +336,8 @@ impl Calls {
             operands.into_iter().map(|(position, what)| Operand { position, what }).collect();
         // To copy a collection may be recorded, so that comes before what is recorded of this call.
         operands.sort_by_key(|it| (it.what != OperandKind::Elements, it.position));
-        Some(RecordedCall { method, operands, thread, failure, releases, looks, runs })
+        let counted = false;
+        Some(RecordedCall { method, operands, thread, failure, releases, looks, counted, runs })
     }
 }
 

@@ -27,6 +27,7 @@ mod recorded;
 mod redundancy;
 pub mod reflection;
 mod rewrite;
+mod senders;
 mod site;
 pub mod thread;
 mod wait_probe;

@@ -41,8 +41,29 @@ pub struct RecordedCall {
     pub releases: bool,
     /// Whether all that it does is to take over what others have sent, at once.
     pub looks: bool,
+    /// Whether it looks at what is sent by calls on the same object alone, so that it is known if there is anything new.
+    pub counted: bool,
     /// Whether methods of what it is about may be run because of it, by whomever.
     pub runs: bool,
+}
+
+// How calls are recorded, as runtime/java/lang/UnsnarlModelled.java has it.
+const RECORDED: u8 = 1;
+const LOOKS: u8 = 16;
+const COUNTED: u8 = 4;
+const QUIET: u8 = 64;
+
+impl RecordedCall {
+    /// How it is recorded, for the runtime.
+    #[must_use]
+    pub fn how(&self) -> u8 {
+        match self {
+            Self { releases: true, .. } => RECORDED,
+            Self { looks: true, counted: true, .. } => RECORDED | LOOKS | COUNTED,
+            Self { looks: true, .. } => RECORDED | LOOKS,
+            _ => RECORDED | QUIET,
+        }
+    }
 }
 
 /// A method that may be run because of a recorded call.
@@ -75,4 +96,17 @@ pub enum OperandKind {
     Text,
     /// Which object it is, and which are its elements.
     Elements,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_has_the_same_numbers() {
+        let source = include_str!("../../../runtime/java/lang/UnsnarlModelled.java");
+        for (name, value) in [("LOOKS", LOOKS), ("COUNTED", COUNTED), ("QUIET", QUIET)] {
+            assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use unsnarl_instrument::{Calls, MethodName, RecordedCall, Task};
+use unsnarl_instrument::{Calls, MethodName, Plan, RecordedCall, Task};
 use unsnarl_models::Models;
 
 #[test]
@@ -15,7 +15,9 @@ fn the_iterator_of_a_list_is_followed_only_where_contents_matter() {
         (false, "java/util/concurrent/ConcurrentLinkedQueue", true),
         (false, "java/util/concurrent/CopyOnWriteArrayList", true),
     ] {
-        let calls = Calls::new(Arc::new(Models::builtin()), contents);
+        let mut plan = Plan::default();
+        plan.contents = contents;
+        let calls = Calls::new(Arc::new(Models::builtin()), &plan);
         let method = method(class, "iterator", "()Ljava/util/Iterator;");
         let call = calls.known_call(&method.class, &method);
         assert_eq!(call.is_some(), expected, "{class}");
@@ -34,7 +36,7 @@ fn call(calls: &Calls, class: &str, name: &str, descriptor: &str) -> RecordedCal
 
 #[test]
 fn only_calls_that_neither_wait_nor_release_look() {
-    let calls = Calls::new(Arc::new(Models::builtin()), false);
+    let calls = Calls::new(Arc::new(Models::builtin()), &Plan::default());
     let looks = |class: &str, name: &str, descriptor: &str| {
         call(&calls, &format!("java/util/concurrent/{class}"), name, descriptor).looks
     };
@@ -49,7 +51,7 @@ fn only_calls_that_neither_wait_nor_release_look() {
 
 #[test]
 fn what_is_started_and_what_is_only_called() {
-    let calls = Calls::new(Arc::new(Models::builtin()), false);
+    let calls = Calls::new(Arc::new(Models::builtin()), &Plan::default());
     let object = "Ljava/lang/Object;";
     assert_eq!(calls.task(b"run", b"()V"), Some(Task::Started));
     assert_eq!(calls.task(b"call", format!("(){object}").as_bytes()), Some(Task::Started));
@@ -73,7 +75,7 @@ fn what_is_started_and_what_is_only_called() {
 
 #[test]
 fn calls_that_only_take_release_nothing() {
-    let calls = Calls::new(Arc::new(Models::builtin()), false);
+    let calls = Calls::new(Arc::new(Models::builtin()), &Plan::default());
     let releases =
         |class: &str, name: &str, descriptor: &str| call(&calls, class, name, descriptor).releases;
     let map = "java/util/concurrent/ConcurrentHashMap";

@@ -86,7 +86,9 @@ fn rewritten_classes_of_the_jdk_verify_and_work() {
 fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
     let image = JImage::open(jdk.home.join("lib/modules")).unwrap();
     let numbers = SiteNumbers::default();
-    let surroundings = Everything(Calls::new(Arc::new(Models::builtin()), true));
+    let mut plan = Plan::default();
+    plan.contents = true;
+    let surroundings = Everything(Calls::new(Arc::new(Models::builtin()), &plan));
     let mut counts = Counts::default();
     let mut names = String::new();
     for name in image.resource_names_iter() {

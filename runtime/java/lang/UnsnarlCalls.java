@@ -22,7 +22,10 @@ public final class UnsnarlCalls {
     private static final int RUNS = 2;
     /** The answers of {@link UnsnarlModelled} in {@code considered}, which has twice as much where a call runs something. */
     private static final int LOOKS = 3 * UnsnarlModelled.LOOKS;
+    private static final int COUNTED = 3 * UnsnarlModelled.COUNTED;
     private static final int QUIET = 3 * UnsnarlModelled.QUIET;
+    /** In the place of a call's number: a look of which nothing is recorded yet. */
+    private static final int LOOKING = Integer.MIN_VALUE;
 
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
 
@@ -145,6 +148,10 @@ public final class UnsnarlCalls {
     @Hidden
     private static int begin(Object receiver, int site, int considered) {
         UnsnarlThread thread = UnsnarlHooks.current();
+        if ((considered & COUNTED) != 0) {
+            thread.looks().begin(receiver, site);
+            return LOOKING;
+        }
         long id = receiver == null ? 0 : identify(thread, receiver, considered);
         if ((considered & LOOKS) != 0) {
             look(thread, site, id);
@@ -154,6 +161,7 @@ public final class UnsnarlCalls {
         if ((considered & QUIET) != 0) {
             return -nextCall(thread);
         }
+        UnsnarlLooks.sends(id);
         thread.nextEpoch();
         return nextCall(thread);
     }
@@ -188,14 +196,16 @@ public final class UnsnarlCalls {
     @ForceInline
     @Hidden
     public static void ends(Object result, int call) {
-        if (call != 0) {
+        if (call == LOOKING) {
+            looked(result, 0);
+        } else if (call != 0) {
             end(call, result == null ? 0 : UnsnarlIds.identify(UnsnarlHooks.current(), result));
         }
     }
 
     @Hidden
     public static void fails(Throwable failure, int call) {
-        if (call != 0) {
+        if (call != 0 && call != LOOKING) {
             UnsnarlThread thread = UnsnarlHooks.current();
             long type = UnsnarlIds.identify(thread, failure.getClass());
             behind(thread, UnsnarlHooks.CALL_FAILS, call, type);
@@ -204,7 +214,9 @@ public final class UnsnarlCalls {
 
     @Hidden
     private static void end(int call, long outcome) {
-        if (call != 0) {
+        if (call == LOOKING) {
+            looked(null, outcome);
+        } else if (call != 0) {
             behind(UnsnarlHooks.current(), UnsnarlHooks.CALL_ENDS, call, outcome);
         }
     }
@@ -215,6 +227,20 @@ public final class UnsnarlCalls {
         UnsnarlHooks.numbered(thread, kind, Math.abs(call), outcome);
         if (call > 0) {
             thread.nextEpoch();
+        }
+    }
+
+    /** Records a look as a whole, unless it has found nothing new. */
+    @DontInline
+    @Hidden
+    private static void looked(Object result, long outcome) {
+        UnsnarlThread thread = UnsnarlHooks.current();
+        UnsnarlLooks looks = thread.looks();
+        Object receiver = looks.end(thread);
+        if (receiver != null) {
+            look(thread, looks.site, identify(thread, receiver, 1));
+            outcome = result == null ? outcome : UnsnarlIds.identify(thread, result);
+            behind(thread, UnsnarlHooks.CALL_ENDS, -nextCall(thread), outcome);
         }
     }
 

@@ -92,6 +92,7 @@ public final class UnsnarlHooks {
         UnsnarlSweep.prepare();
         UnsnarlOwners.of(0);
         UnsnarlTokens.isOfOne(0, 0);
+        UnsnarlLooks.sends(0);
         UnsnarlIds.known(Thread.currentThread());
         UnsnarlSites.offset(Thread.class);
         state(Thread.currentThread());

@@ -14,10 +14,14 @@ import jdk.internal.vm.annotation.Stable;
  */
 final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final UnsnarlModelled CLASSES = new UnsnarlModelled();
-    /** Of a call that is recorded, as crates/agent/src/watch.rs has it: it only looks; it lets nobody see anything. */
-    static final int LOOKS = 8;
-    static final int QUIET = 32;
-    private static final byte NO = 64;
+    /**
+     * Of a call that is recorded, as crates/instrument/src/recorded.rs has it: it only looks; it looks at what only calls on the same
+     * object send; it lets nobody see anything. Twice as much means the same.
+     */
+    static final int LOOKS = 16;
+    static final int COUNTED = 4;
+    static final int QUIET = 64;
+    private static final byte NO = -1;
 
     private static final int PAGE_BITS = UnsnarlSites.PAGE_BITS;
     private static final int PAGES = UnsnarlSites.PAGES;

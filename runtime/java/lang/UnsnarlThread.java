@@ -55,7 +55,7 @@ final class UnsnarlThread {
     private static final boolean STACKS = UnsnarlNative.stacks();
     private static final long[] NO_SITES = {};
     /** Where the first element of an array of longs lies: Unsafe tells it by an int or a long, as the release may be. */
-    private static final long LONGS = findFirst(new long[] {0x756E736E61726CL});
+    static final long LONGS = findFirst(new long[] {0x756E736E61726CL});
     private static final UnsnarlRange NO_RANGE = new UnsnarlRange();
     private static final UnsnarlRange[] NO_RANGES = new UnsnarlRange[RANGES];
 
@@ -76,6 +76,7 @@ final class UnsnarlThread {
     private boolean begun;
     /** How many calls of library methods were recorded. */
     int calls;
+    private UnsnarlLooks looks;
     /** Objects whose class this thread has told, by their ids; one may give way to another. */
     private long[] told;
     /** The last place that may run other methods; 0 if a method was left since. Only where stacks are wanted. */
@@ -181,6 +182,14 @@ final class UnsnarlThread {
         }
         position = 0;
         limit = 0;
+    }
+
+    @Hidden
+    UnsnarlLooks looks() {
+        if (looks == null) {
+            looks = new UnsnarlLooks();
+        }
+        return looks;
     }
 
     /** Whether the thread should tell the class of an object, because it may not have done so. */
