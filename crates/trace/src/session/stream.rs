@@ -19,10 +19,11 @@ pub(super) struct Stream {
     current: Option<Chunk>,
     /// Whether the last event that was read is the end of the thread.
     has_ended: bool,
-    /// Whole events; those with a number are told that were not taken.
+    /// Whole events.
     read: Words,
-    /// How many words were taken.
+    /// How many words were taken, and how many events with a number.
     taken: usize,
+    taken_numbered: usize,
 }
 
 impl Stream {
@@ -35,6 +36,7 @@ impl Stream {
             has_ended: false,
             read: Words::default(),
             taken: 0,
+            taken_numbered: 0,
         }
     }
 
@@ -58,13 +60,13 @@ impl Stream {
 
     /// The number of the next numbered event in memory.
     pub(super) fn next_number(&self) -> Option<u64> {
-        let &first = self.read.numbered.front()?;
+        let &first = self.read.numbered.get(self.taken_numbered)?;
         self.read.words.get(first + 1).copied()
     }
 
     /// The next numbered event in memory, with what is in memory behind it.
     pub(super) fn next_numbered(&self) -> Option<(RawEvent, RawEvents<'_>)> {
-        let &first = self.read.numbered.front()?;
+        let &first = self.read.numbered.get(self.taken_numbered)?;
         let mut events = RawEvents(self.read.words.get(first..)?);
         let event = events.next()?;
         Some((event, events))
@@ -79,8 +81,11 @@ impl Stream {
     /// as well.
     pub(super) fn take(&mut self) -> (RawEvents<'_>, RawEvents<'_>) {
         let words = &self.read.words;
-        let end = match self.read.numbered.pop_front() {
-            Some(first) => (first + Kind::words_of(words[first] as u8)).min(words.len()),
+        let end = match self.read.numbered.get(self.taken_numbered) {
+            Some(&first) => {
+                self.taken_numbered += 1;
+                (first + Kind::words_of(words[first] as u8)).min(words.len())
+            }
             None => words.len(),
         };
         let taken = &words[self.taken..end];
@@ -90,9 +95,11 @@ impl Stream {
 
     /// Reads on, until there is a numbered event or nothing more for now. Whether it found any event.
     pub(super) fn fill(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
-        self.read.words.drain(..self.taken);
-        self.read.numbered.iter_mut().for_each(|first| *first -= self.taken);
-        self.taken = 0;
+        let Words { words, numbered, .. } = &mut self.read;
+        words.drain(..self.taken);
+        numbered.drain(..self.taken_numbered);
+        numbered.iter_mut().for_each(|first| *first -= self.taken);
+        (self.taken, self.taken_numbered) = (0, 0);
         let mut found = false;
         while self.next_number().is_none() && self.read_more(storage, problems) {
             found = true;
@@ -120,14 +127,18 @@ impl Stream {
                 }
             }
             if let Some(chunk) = self.current.take() {
-                storage.give_back(&chunk.place, chunk.words);
+                storage.give_back(&chunk.place);
             }
             let Some(place) = self.chunks.pop_front() else { return false };
             self.has_ended = false;
-            match storage.chunk(&place) {
+            let end = self.read.words.len();
+            match storage.chunk(&place, &mut self.read.words) {
                 Ok(words) => match Chunk::new(place, words) {
                     Ok(chunk) => self.current = Some(chunk),
-                    Err(damage) => tell(&place, damage, problems),
+                    Err(damage) => {
+                        self.read.words.truncate(end);
+                        tell(&place, damage, problems);
+                    }
                 },
                 Err(error) => problems.add(|| Problem {
                     place: format!("{}, byte {}", arena_file(place.arena), place.offset),
