@@ -30,7 +30,7 @@ mod pool;
 mod reads;
 mod states;
 
-use unsnarl_entity::{EntityId, SecondaryMap};
+use unsnarl_entity::{EntityId, PagedMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
@@ -86,7 +86,7 @@ struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
     steps: Steps<Place>,
-    variables: SecondaryMap<VariableId, OfVariable>,
+    variables: PagedMap<VariableId, OfVariable>,
     arrays: Arrays,
     states: States,
     racy_variables: u64,
