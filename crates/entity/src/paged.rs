@@ -21,6 +21,12 @@ impl<K: EntityId, V: Default> PagedMap<K, V> {
         Self { pages: Vec::new(), default: V::default(), key: PhantomData }
     }
 
+    /// For how many entities there is room.
+    #[inline]
+    pub fn room(&self) -> usize {
+        self.pages.len() * PAGE
+    }
+
     /// Asks memory for the note of an entity that will be looked at soon.
     #[inline(always)]
     pub fn prefetch(&self, key: K) {

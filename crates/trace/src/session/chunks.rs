@@ -42,10 +42,19 @@ impl Iterator for RawEvents<'_> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) words: Vec<u64>,
-    /// Where events with a number begin.
-    pub(super) numbered: Vec<usize>,
+    /// The events with a number.
+    pub(super) numbered: Vec<Numbered>,
     /// The kind of the last event.
     pub(super) last: Option<Kind>,
+}
+
+/// An event with a number: what is asked of it until it is its turn, so that its words need not be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbered {
+    pub(super) number: u64,
+    /// Where it begins.
+    pub(super) at: usize,
+    pub(super) kind: Kind,
 }
 
 /// A chunk that is being read.
@@ -98,12 +107,12 @@ impl Chunk {
         let mut found = match &self.words {
             ChunkWords::Whole { from, .. } => {
                 let body = words.get(*from..).unwrap_or_default();
-                scan(body.len(), |index| body[index], |at| numbered.push(from + at))
+                scan(body.len(), *from, |index| body[index], numbered)
             }
             ChunkWords::Shared(arena, start) => {
                 let (from, base) = (start + self.next, words.len());
                 let word = |index| arena.get(from + index).unwrap_or(0);
-                scan(end - self.next, word, |at| numbered.push(base + at))
+                scan(end - self.next, base, word, numbered)
             }
         };
         let mut damage = None;
@@ -147,10 +156,15 @@ struct Scanned {
     behind: u64,
 }
 
-/// Goes from event to event in so many words, and tells where those with a number begin. It ends before the first word that
-/// is none.
+/// Goes from event to event in so many words, and appends those with a number; the first word has the place `base`. It ends
+/// before the first word that is none.
 #[inline(always)]
-fn scan(count: usize, word: impl Fn(usize) -> u64, mut numbered: impl FnMut(usize)) -> Scanned {
+fn scan(
+    count: usize,
+    base: usize,
+    word: impl Fn(usize) -> u64,
+    numbered: &mut Vec<Numbered>,
+) -> Scanned {
     const FIELD_READ: u8 = Kind::FieldRead as u8;
     const FIELD_WRITE: u8 = Kind::FieldWrite as u8;
     const OF_FIELD: usize = 2;
@@ -172,9 +186,11 @@ fn scan(count: usize, word: impl Fn(usize) -> u64, mut numbered: impl FnMut(usiz
             behind = whole;
             break;
         }
-        if Kind::number_is_numbered(first) {
-            numbered(next);
-            behind_number = (next + words, Kind::from_number(first));
+        if Kind::number_is_numbered(first)
+            && let Some(kind) = Kind::from_number(first)
+        {
+            numbered.push(Numbered { number: word(next + 1), at: base + next, kind });
+            behind_number = (next + words, Some(kind));
         }
         last = first;
         next += words;
@@ -271,8 +287,10 @@ mod tests {
             prop_assert_eq!(&found, &shared);
             prop_assert_eq!(found.last, events.last().map(|event| event.kind));
             let with_numbers = events.iter().filter(|event| event.kind.is_numbered());
-            prop_assert!(found.numbered.iter().map(|&at| RawEvents(&found.words[at..]).next())
-                .eq(with_numbers.map(|&event| Some(event))));
+            prop_assert!(found.numbered.iter().map(|it| RawEvents(&found.words[it.at..]).next())
+                .eq(with_numbers.clone().map(|&event| Some(event))));
+            prop_assert!(found.numbered.iter().map(|it| (it.kind, it.number))
+                .eq(with_numbers.map(|event| (event.kind, event.words[0]))));
             prop_assert_eq!(RawEvents(&found.words).collect::<Vec<_>>(), events);
         }
 
@@ -303,7 +321,8 @@ mod tests {
         assert_eq!(events(&found).len(), 2);
         chunk.read(true, &mut found).unwrap();
         assert_eq!(events(&found), [plain, numbered, plain]);
-        assert_eq!((found.numbered, found.last), ([3].into(), Some(Kind::ArrayRead)));
+        let numbered = Numbered { number: 1, at: 3, kind: Kind::MonitorEnter };
+        assert_eq!((found.numbered, found.last), (vec![numbered], Some(Kind::ArrayRead)));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::chunks::RawEvent;
+use super::chunks::{Numbered, RawEvent};
 use super::format::{
     ENDED_IN_LOG, EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
 };
@@ -126,8 +126,8 @@ impl Session {
                 }
                 self.ready.take();
                 self.deliver(stream, batch);
-                match self.streams[stream].next_number() {
-                    Some(number) => self.ready.add(number, stream),
+                match self.streams[stream].next_numbered() {
+                    Some(next) => self.ready.add(next.number, stream),
                     None => self.waiting.push(stream),
                 }
                 return true;
@@ -200,12 +200,19 @@ impl Session {
     /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
     /// depends on that.
     fn has_outcome(&mut self, stream: usize) -> bool {
-        let thread = self.streams[stream].thread;
-        let Some((event, _)) = self.streams[stream].next_numbered() else { return true };
-        if event.kind != Kind::CallBegins {
+        let is_call = |next: &Numbered| next.kind == Kind::CallBegins;
+        if !self.streams[stream].next_numbered().as_ref().is_some_and(is_call) {
             return true;
         }
-        let site = event.site;
+        self.call_has_outcome(stream)
+    }
+
+    #[inline(never)]
+    fn call_has_outcome(&mut self, stream: usize) -> bool {
+        let thread = self.streams[stream].thread;
+        let Some((RawEvent { site, .. }, _)) = self.streams[stream].next_and_behind() else {
+            return true;
+        };
         if std::mem::take(&mut self.has_new_events) {
             let Self { tables, storage, translator, problems, .. } = self;
             tables.descriptions(storage, translator.descriptions(), problems);
@@ -214,7 +221,7 @@ impl Session {
             return true;
         }
         loop {
-            let following = self.streams[stream].next_numbered();
+            let following = self.streams[stream].next_and_behind();
             if following.is_none_or(|(_, behind)| self.translator.is_decided(thread, behind)) {
                 return true;
             }
@@ -252,7 +259,7 @@ impl Session {
         for position in (0..waiting.len()).rev() {
             let stream = waiting[position];
             self.has_new_events |= streams[stream].fill(storage, problems);
-            if let Some(number) = streams[stream].next_number() {
+            if let Some(Numbered { number, .. }) = streams[stream].next_numbered() {
                 waiting.swap_remove(position);
                 ready.add(number, stream);
                 found |= number <= ready.expected();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::chunks::{Chunk, Damage, RawEvent, RawEvents, Words};
+use super::chunks::{Chunk, Damage, Numbered, RawEvent, RawEvents, Words};
 use super::format::{Kind, arena_file};
 use super::place::ChunkPlace;
 use super::storage::Storage;
@@ -58,16 +58,15 @@ impl Stream {
         self.current.is_none() && self.chunks.is_empty() && self.taken == self.read.words.len()
     }
 
-    /// The number of the next numbered event in memory.
-    pub(super) fn next_number(&self) -> Option<u64> {
-        let &first = self.read.numbered.get(self.taken_numbered)?;
-        self.read.words.get(first + 1).copied()
+    /// The next event in memory that has a number.
+    #[inline]
+    pub(super) fn next_numbered(&self) -> Option<Numbered> {
+        self.read.numbered.get(self.taken_numbered).copied()
     }
 
-    /// The next numbered event in memory, with what is in memory behind it.
-    pub(super) fn next_numbered(&self) -> Option<(RawEvent, RawEvents<'_>)> {
-        let &first = self.read.numbered.get(self.taken_numbered)?;
-        let mut events = RawEvents(self.read.words.get(first..)?);
+    /// The same as it stands, with what is in memory behind it.
+    pub(super) fn next_and_behind(&self) -> Option<(RawEvent, RawEvents<'_>)> {
+        let mut events = RawEvents(self.read.words.get(self.next_numbered()?.at..)?);
         let event = events.next()?;
         Some((event, events))
     }
@@ -82,9 +81,9 @@ impl Stream {
     pub(super) fn take(&mut self) -> (RawEvents<'_>, RawEvents<'_>) {
         let words = &self.read.words;
         let end = match self.read.numbered.get(self.taken_numbered) {
-            Some(&first) => {
+            Some(next) => {
                 self.taken_numbered += 1;
-                (first + Kind::words_of(words[first] as u8)).min(words.len())
+                (next.at + 1 + next.kind.words()).min(words.len())
             }
             None => words.len(),
         };
@@ -98,10 +97,10 @@ impl Stream {
         let Words { words, numbered, .. } = &mut self.read;
         words.drain(..self.taken);
         numbered.drain(..self.taken_numbered);
-        numbered.iter_mut().for_each(|first| *first -= self.taken);
+        numbered.iter_mut().for_each(|it| it.at -= self.taken);
         (self.taken, self.taken_numbered) = (0, 0);
         let mut found = false;
-        while self.next_number().is_none() && self.read_more(storage, problems) {
+        while self.next_numbered().is_none() && self.read_more(storage, problems) {
             found = true;
         }
         found
