@@ -14,7 +14,7 @@ mod tasks;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::{PrimaryMap, SecondaryMap};
+use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownCalls};
@@ -93,6 +93,8 @@ pub(super) struct Translator {
     initialized_at: SecondaryMap<SiteId, Vec<NameId>>,
     /// Who has seen the end of which initializer.
     seen: FxHashSet<(ThreadId, NameId)>,
+    /// How many classes were initialized when a thread had seen all that there was to see at a site.
+    settled: Recent<(ThreadId, SiteId), usize>,
     models: Arc<Models>,
     known_calls: KnownCalls,
     /// The sites of calls whose effects may depend on how they end.
@@ -136,6 +138,7 @@ impl Translator {
             initialized: FxHashMap::default(),
             initialized_at: SecondaryMap::default(),
             seen: FxHashSet::default(),
+            settled: Recent::new(),
         }
     }
 
@@ -315,6 +318,12 @@ impl Translator {
     /// The classes were initialized without which the code would not run.
     #[inline]
     fn see_initialized(&mut self, emit: &mut Emit<'_>) {
+        if !self.initialized_at[emit.site].is_empty() && !self.is_settled(emit.thread, emit.site) {
+            self.see_initializers(emit);
+        }
+    }
+
+    fn see_initializers(&mut self, emit: &mut Emit<'_>) {
         let Self { initialized, initialized_at, seen, .. } = self;
         for class in &initialized_at[emit.site] {
             if let Some(&channel) = initialized.get(class)
@@ -323,6 +332,15 @@ impl Translator {
                 emit.push(Operation::Receive(channel));
             }
         }
+        let spread = spread(emit.thread, emit.site);
+        self.settled.set((emit.thread, emit.site), spread, self.initialized.len());
+    }
+
+    /// Whether a thread has lately seen all initializers that there are to see at a site.
+    #[inline]
+    fn is_settled(&self, thread: ThreadId, site: SiteId) -> bool {
+        let settled = self.settled.get((thread, site), spread(thread, site));
+        settled == Some(self.initialized.len())
     }
 
     /// Where a reference is stored at a site.
@@ -530,6 +548,10 @@ impl Translator {
             tables.channels.push(Channel::Named(name))
         })
     }
+}
+
+fn spread(thread: ThreadId, site: SiteId) -> u64 {
+    (thread.index() as u64) << 32 | site.index() as u64
 }
 
 /// Elements of an array at equal distances: the first, how far the next one is, how many there are behind it.

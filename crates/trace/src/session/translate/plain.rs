@@ -16,8 +16,7 @@ const AHEAD: usize = 30;
 /// What is known of so many objects stays in a cache by itself.
 const FEW_OBJECTS: usize = 1 << 15;
 
-/// Places, by their numbers, that access elements or a field that is not volatile, or enter and leave monitors, in code that
-/// needs no class to be initialized.
+/// Places, by their numbers, that access elements or a field that is not volatile, or enter and leave monitors.
 #[derive(Debug, Default)]
 pub(super) struct PlainPlaces(Vec<PlainPlace>);
 
@@ -25,6 +24,8 @@ pub(super) struct PlainPlaces(Vec<PlainPlace>);
 struct PlainPlace {
     site: SiteId,
     accesses: Accesses,
+    /// Whether its code needs classes to be initialized.
+    needs_classes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ impl Translator {
     /// The place may be one of these: an event of it was translated.
     pub(super) fn learn_plain(&mut self, number: u32, site: SiteId, does: Does) {
         let index = number as usize;
-        if index >= MOST_PLACES || !self.initialized_at[site].is_empty() {
+        if index >= MOST_PLACES {
             return;
         }
         let accesses = match does {
@@ -61,12 +62,14 @@ impl Translator {
         };
         let PlainPlaces(places) = &mut self.plain;
         if index >= places.len() {
-            places.resize(index + 1, PlainPlace { site, accesses: Accesses::Unknown });
+            let unknown = PlainPlace { site, accesses: Accesses::Unknown, needs_classes: false };
+            places.resize(index + 1, unknown);
         }
-        places[index] = PlainPlace { site, accesses };
+        let needs_classes = !self.initialized_at[site].is_empty();
+        places[index] = PlainPlace { site, accesses, needs_classes };
     }
 
-    /// Does all that [`translate`](Self::translate) does, as long as events are at such places and nobody wants to know
+    /// Does all that [`translate`](Self::translate) does, as long as events are at such places, whose classes the thread has seen, and nobody wants to know
     /// which methods threads are in. What is left of the events. `later` are the thread's next ones: their objects are
     /// looked up soon as well.
     pub(super) fn plain_accesses<'w>(
@@ -92,11 +95,14 @@ impl Translator {
         let thread = self.thread(number);
         out.reserve(rest.len() / 2);
         while let [first, id, behind @ ..] = rest {
-            let Some(&PlainPlace { site, accesses }) =
+            let Some(&PlainPlace { site, accesses, needs_classes }) =
                 self.plain.0.get((first >> 8) as u32 as usize)
             else {
                 break;
             };
+            if needs_classes && !self.is_settled(thread, site) {
+                break;
+            }
             if asks_for_objects {
                 let ahead = match behind.get(AHEAD - 1) {
                     None => later.0.get(AHEAD - 1 - behind.len()),
