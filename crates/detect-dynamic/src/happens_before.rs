@@ -30,7 +30,7 @@ mod pool;
 mod reads;
 mod states;
 
-use unsnarl_entity::{EntityId, SecondaryMap};
+use unsnarl_entity::{EntityId, PagedMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
@@ -71,6 +71,8 @@ const TELLING: Telling = Telling {
 const AHEAD: usize = 16;
 const MIDWAY: usize = 11;
 const NEAR: usize = 6;
+/// The states of so many variables stay in a cache by themselves.
+const FEW_VARIABLES: usize = 1 << 15;
 /// Memory is asked for elements if one of so many events is about some: it costs something for each event.
 const SELDOM: usize = 16;
 
@@ -86,7 +88,7 @@ struct HappensBefore {
     clocks: Clocks,
     surroundings: Surroundings,
     steps: Steps<Place>,
-    variables: SecondaryMap<VariableId, OfVariable>,
+    variables: PagedMap<VariableId, OfVariable>,
     arrays: Arrays,
     states: States,
     racy_variables: u64,
@@ -107,13 +109,18 @@ impl Detector for HappensBefore {
         let is_of_elements = |event: &&Event| elements_of(event).is_some();
         let of_elements = events.iter().step_by(SELDOM).filter(is_of_elements).count();
         let asks_for_elements = of_elements * SELDOM * SELDOM > events.len();
+        let asks_for_variables = self.variables.room() > FEW_VARIABLES;
         let mut rest = events;
         while let Some(event) = rest.first() {
             rest = match event.operation {
-                operation if operation.is_access() => match asks_for_elements {
-                    true => self.accesses::<true>(rest, tables),
-                    false => self.accesses::<false>(rest, tables),
-                },
+                operation if operation.is_access() => {
+                    match (asks_for_variables, asks_for_elements) {
+                        (true, true) => self.accesses::<true, true>(rest, tables),
+                        (true, false) => self.accesses::<true, false>(rest, tables),
+                        (false, true) => self.accesses::<false, true>(rest, tables),
+                        (false, false) => self.accesses::<false, false>(rest, tables),
+                    }
+                }
                 _ => {
                     self.on_other(event);
                     &rest[1..]
@@ -156,7 +163,7 @@ fn checked(
 impl HappensBefore {
     /// Looks at accesses by one thread, as long as there are such and none races: they are nearly all events, and what the
     /// thread knows is looked up once. What is left of the events.
-    fn accesses<'e, const ASKS_FOR_ELEMENTS: bool>(
+    fn accesses<'e, const ASKS_FOR_VARIABLES: bool, const ASKS_FOR_ELEMENTS: bool>(
         &mut self,
         events: &'e [Event],
         tables: &Tables,
@@ -167,11 +174,13 @@ impl HappensBefore {
         let clock = self.clocks.known(thread);
         let epoch = clock.now();
         for (index, event) in events.iter().enumerate() {
-            if let Some(ahead) = events.get(index + AHEAD) {
-                self.variables.prefetch(variable_of(ahead));
-            }
-            if let Some(near) = events.get(index + NEAR) {
-                self.states.prefetch(&self.variables[variable_of(near)].0);
+            if ASKS_FOR_VARIABLES {
+                if let Some(ahead) = events.get(index + AHEAD) {
+                    self.variables.prefetch(variable_of(ahead));
+                }
+                if let Some(near) = events.get(index + NEAR) {
+                    self.states.prefetch(&self.variables[variable_of(near)].0);
+                }
             }
             if ASKS_FOR_ELEMENTS {
                 self.prefetch_elements(&events[index..]);

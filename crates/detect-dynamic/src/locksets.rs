@@ -42,6 +42,8 @@ pub(crate) struct Locksets {
     sets: PrimaryMap<LocksetId, Lockset>,
     empty: LocksetId,
     larger: FxHashMap<(LocksetId, Held), LocksetId>,
+    /// The sets of one lock, held exclusively: most sets are such.
+    single: SecondaryMap<LockId, Option<LocksetId>>,
     held: SecondaryMap<ThreadId, LocksetId>,
     /// What a waiting thread will hold again.
     before_wait: SecondaryMap<ThreadId, LocksetId>,
@@ -62,6 +64,7 @@ impl Default for Locksets {
             sets,
             empty,
             larger: FxHashMap::default(),
+            single: SecondaryMap::with_default(None),
             held: SecondaryMap::with_default(empty),
             before_wait: SecondaryMap::with_default(empty),
         }
@@ -139,7 +142,22 @@ impl Locksets {
         all
     }
 
+    #[inline]
     fn with(&mut self, set: LocksetId, held: Held) -> LocksetId {
+        if set != self.empty || held.mode != Mode::Exclusive {
+            return self.larger(set, held);
+        }
+        match self.single[held.lock] {
+            Some(single) => single,
+            None => {
+                let single = self.larger(set, held);
+                self.single[held.lock] = Some(single);
+                single
+            }
+        }
+    }
+
+    fn larger(&mut self, set: LocksetId, held: Held) -> LocksetId {
         let depth = self.sets[set].depth + 1;
         if depth > DEEPEST {
             return set;

@@ -13,7 +13,6 @@
 //! knows its epoch stands among the steps of the *other* thread is not known: it stands right behind the step before it.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
 
 use unsnarl_entity::SecondaryMap;
 use unsnarl_findings::{Step, StepKind};
@@ -31,7 +30,7 @@ pub(crate) const REMEMBERED: usize = 8;
 /// The last steps of all threads, each with what places it among the accesses of its thread.
 #[derive(Debug)]
 pub(crate) struct Steps<P> {
-    threads: SecondaryMap<ThreadId, VecDeque<Remembered<P>>>,
+    threads: SecondaryMap<ThreadId, LastSteps<P>>,
     count: u64,
 }
 
@@ -39,6 +38,45 @@ pub(crate) struct Steps<P> {
 struct Remembered<P> {
     step: Taken,
     place: P,
+}
+
+/// The last steps of a thread. When there are as many as are remembered the oldest makes room.
+#[derive(Clone, Debug)]
+struct LastSteps<P> {
+    steps: Vec<Remembered<P>>,
+    oldest: usize,
+}
+
+impl<P> Default for LastSteps<P> {
+    fn default() -> Self {
+        Self { steps: Vec::new(), oldest: 0 }
+    }
+}
+
+impl<P> LastSteps<P> {
+    fn last_mut(&mut self) -> Option<&mut Remembered<P>> {
+        let last = self.oldest.checked_sub(1).unwrap_or(self.steps.len().wrapping_sub(1));
+        self.steps.get_mut(last)
+    }
+
+    fn push(&mut self, step: Remembered<P>) {
+        if self.steps.len() < REMEMBERED {
+            self.steps.push(step);
+        } else {
+            self.steps[self.oldest] = step;
+            self.oldest = (self.oldest + 1) % REMEMBERED;
+        }
+    }
+
+    /// All of them, the oldest first.
+    fn iter(&self) -> impl Iterator<Item = &Remembered<P>> {
+        let (newer, older) = self.steps.split_at(self.oldest);
+        older.iter().chain(newer)
+    }
+
+    fn is_full(&self) -> bool {
+        self.steps.len() == REMEMBERED
+    }
 }
 
 /// When a thread was before a step, and how many locks it held.
@@ -155,12 +193,10 @@ impl<P: Clone> Steps<P> {
             let (last, step) = (&last.step, &remembered.step);
             (last.thread, last.kind, last.with) == (step.thread, step.kind, step.with)
         };
-        match steps.back() {
-            Some(last) if is_same(last) => drop(steps.pop_back()),
-            _ if steps.len() == REMEMBERED => drop(steps.pop_front()),
-            _ => {}
+        match steps.last_mut() {
+            Some(last) if is_same(last) => *last = remembered,
+            _ => steps.push(remembered),
         }
-        steps.push_back(remembered);
     }
 
     /// The time line of an earlier access and one that is made now, from the side of the earlier one that each step of its
@@ -174,7 +210,7 @@ impl<P: Clone> Steps<P> {
     ) -> Vec<Step> {
         let [first, second] = threads.map(|thread| &self.threads[thread]);
         let mut sides = [Vec::new(), Vec::new()];
-        for remembered in first {
+        for remembered in first.iter() {
             match side(remembered) {
                 Some(Ordering::Less) => sides[0].push(remembered.step),
                 Some(_) => sides[1].push(remembered.step),
@@ -182,7 +218,7 @@ impl<P: Clone> Steps<P> {
             }
         }
         let [before, after] = sides;
-        let is_full = first.len() == REMEMBERED;
+        let is_full = first.is_full();
         let first = Lane {
             thread: threads[0],
             access: access.or_else(|| Some(before.last()?.order)).unwrap_or(0),

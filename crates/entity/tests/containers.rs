@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use proptest::prelude::*;
 use unsnarl_entity::{
-    EntityId, EntitySet, Interner, PrimaryMap, SecondaryMap, UniqueMap, entity_id,
+    EntityId, EntitySet, Interner, PagedMap, PrimaryMap, SecondaryMap, UniqueMap, entity_id,
 };
 
 entity_id! {
@@ -42,6 +42,24 @@ fn secondary_map_has_a_default_for_everybody() {
 }
 
 proptest! {
+    #[test]
+    fn paged_map_is_the_same_as_a_map(
+        notes in prop::collection::vec((prop_oneof![0..6_usize, 4090..4100_usize, 0..20_000_usize], any::<u8>()), 0..60)
+    ) {
+        let mut map = PagedMap::<Thing, u8>::new();
+        let mut expected: HashMap<usize, u8> = HashMap::new();
+        for &(index, note) in &notes {
+            map.prefetch(Thing::from_index(index));
+            prop_assert_eq!(map[Thing::from_index(index)], expected.get(&index).copied().unwrap_or(0));
+            map[Thing::from_index(index)] = note;
+            expected.insert(index, note);
+        }
+        prop_assert!(map.room() > expected.keys().copied().max().unwrap_or(0) || notes.is_empty());
+        for index in 0..21_000 {
+            prop_assert_eq!(map[Thing::from_index(index)], expected.get(&index).copied().unwrap_or(0));
+        }
+    }
+
     #[test]
     fn interner_is_a_bijection(strings in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6), 0..200)) {
         let mut interner = Interner::<Thing>::new();

@@ -31,7 +31,14 @@ impl Place {
 
     /// Whether it needs to be known what the method returns.
     pub fn is_of_result(&self) -> bool {
-        self.parts().contains(&&Place::Result)
+        match self {
+            Place::Result => true,
+            Place::Slot(of, _) | Place::Element(of) => of.is_of_result(),
+            Place::Variable { object, selector } => {
+                object.is_of_result() || selector.is_of_result()
+            }
+            _ => false,
+        }
     }
 }
 

@@ -24,6 +24,15 @@ impl<K> Default for Numbers<K> {
 }
 
 impl<K: EntityId> Numbers<K> {
+    /// The id of a number, if it has one.
+    pub(crate) fn get(&self, number: u64) -> Option<K> {
+        let place = usize::try_from(number).ok().and_then(|index| self.dense.get(index));
+        match place {
+            Some(&known) if known != 0 => Some(K::from_index(known as usize - 1)),
+            _ => self.sparse.get(&number).copied(),
+        }
+    }
+
     /// The id of a number, made by `create` when it is the first time.
     #[inline]
     pub(crate) fn id(&mut self, number: u64, create: impl FnOnce() -> K) -> K {
@@ -146,5 +155,7 @@ mod tests {
             ids.push(id.index());
         }
         assert_eq!(ids, [0, 1, 2, 3, 0, 3, 2, 1]);
+        let known = [7, u64::MAX, 8].map(|number| numbers.get(number));
+        assert_eq!(known.map(|id| id.map(EntityId::index)), [Some(0), Some(3), None]);
     }
 }

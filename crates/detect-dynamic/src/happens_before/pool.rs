@@ -1,41 +1,45 @@
 //! Values with places that are used again.
 
+use unsnarl_entity::{EntityId, PagedMap, entity_id};
+
+entity_id! {
+    /// A place.
+    struct Place("place");
+}
+
 /// Values, each at a place.
 #[derive(Debug)]
 pub(super) struct Pool<V> {
-    values: Vec<V>,
+    values: PagedMap<Place, V>,
+    count: u32,
     free: Vec<u32>,
 }
 
-impl<V> Default for Pool<V> {
+impl<V: Default> Default for Pool<V> {
     fn default() -> Self {
-        Self { values: Vec::new(), free: Vec::new() }
+        Self { values: PagedMap::new(), count: 0, free: Vec::new() }
     }
 }
 
-impl<V> Pool<V> {
+impl<V: Default> Pool<V> {
     /// Keeps a value. Its place.
     pub(super) fn put(&mut self, value: V) -> u32 {
-        match self.free.pop() {
-            Some(place) => {
-                self.values[place as usize] = value;
-                place
-            }
-            None => {
-                self.values.push(value);
-                u32::try_from(self.values.len() - 1).expect("no more places than variables")
-            }
-        }
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.count = self.count.checked_add(1).expect("no more places than variables");
+            self.count - 1
+        });
+        *self.get_mut(place) = value;
+        place
     }
 
     #[inline]
     pub(super) fn get(&self, place: u32) -> &V {
-        &self.values[place as usize]
+        &self.values[Place::from_index(place as usize)]
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, place: u32) -> &mut V {
-        &mut self.values[place as usize]
+        &mut self.values[Place::from_index(place as usize)]
     }
 
     /// Nobody needs what is at the place any more.

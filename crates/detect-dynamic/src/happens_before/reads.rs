@@ -30,6 +30,12 @@ pub(super) enum ReadsOf {
 #[repr(align(64))]
 struct Few([Last; FEW]);
 
+impl Default for Few {
+    fn default() -> Self {
+        Self([Last::never(); FEW])
+    }
+}
+
 impl Few {
     fn lasts(&self) -> &[Last] {
         let count = self.0.iter().position(|last| last.epoch == Epoch::NEVER);
@@ -56,7 +62,7 @@ impl Few {
 impl Reads {
     /// Begins with two reads of different slots.
     pub(super) fn begin(&mut self, one: Last, other: Last) -> ReadsOf {
-        let mut few = Few([Last::never(); FEW]);
+        let mut few = Few::default();
         few.put(one);
         few.put(other);
         ReadsOf::Few(self.few.put(few))

@@ -1,7 +1,5 @@
 //! The events in a chunk.
 
-use std::collections::VecDeque;
-
 use super::format::{CHUNK_HEADER, CHUNK_MARK, END_OF_CHUNK, Kind};
 use super::place::ChunkPlace;
 use super::storage::ChunkWords;
@@ -41,13 +39,22 @@ impl Iterator for RawEvents<'_> {
 }
 
 /// Words of events that were read.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
     pub(super) words: Vec<u64>,
-    /// Where events with a number begin.
-    pub(super) numbered: VecDeque<usize>,
+    /// The events with a number.
+    pub(super) numbered: Vec<Numbered>,
     /// The kind of the last event.
     pub(super) last: Option<Kind>,
+}
+
+/// An event with a number: what is asked of it until it is its turn, so that its words need not be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Numbered {
+    pub(super) number: u64,
+    /// Where it begins.
+    pub(super) at: usize,
+    pub(super) kind: Kind,
 }
 
 /// A chunk that is being read.
@@ -72,8 +79,7 @@ impl Chunk {
     pub(super) fn new(place: ChunkPlace, words: ChunkWords) -> Result<Self, Damage> {
         let header =
             [u64::from(place.size) << 32 | u64::from(CHUNK_MARK), place.thread, place.sequence];
-        for (index, expected) in header.into_iter().enumerate() {
-            let found = words.get(index).unwrap_or(0);
+        for (index, (expected, found)) in header.into_iter().zip(words.header()).enumerate() {
             if found != expected {
                 return Err(Damage { offset: place.offset as usize + 8 * index, found });
             }
@@ -93,43 +99,47 @@ impl Chunk {
     /// it `is_final`, because nobody writes any more. So the words of events are taken when the number is seen, and not
     /// before.
     pub(super) fn read(&mut self, is_final: bool, to: &mut Words) -> Result<(), Damage> {
+        if self.is_full() {
+            return Ok(());
+        }
         let end = self.place.size as usize / 8;
-        let base = to.words.len();
-        let from = self.next;
-        let mut is_final = is_final;
+        let Words { words, numbered, last } = to;
         let mut found = match &self.words {
-            ChunkWords::Read(words) => scan(
-                from,
-                end,
-                |index| words.get(index).copied().unwrap_or(0),
-                |at| {
-                    to.numbered.push_back(base + at);
-                },
-            ),
-            ChunkWords::Shared(arena, start) => scan(
-                from,
-                end,
-                |index| arena.get(start + index).unwrap_or(0),
-                |at| {
-                    to.numbered.push_back(base + at);
-                },
-            ),
+            ChunkWords::Whole { from, .. } => {
+                let body = words.get(*from..).unwrap_or_default();
+                scan(body.len(), *from, |index| body[index], numbered)
+            }
+            ChunkWords::Shared(arena, start) => {
+                let (from, base) = (start + self.next, words.len());
+                let word = |index| arena.get(from + index).unwrap_or(0);
+                scan(end - self.next, base, word, numbered)
+            }
         };
         let mut damage = None;
-        let mut next = found.end;
+        let mut next = self.next + found.end;
+        let mut is_final = is_final;
         if found.behind == END_OF_CHUNK {
             (next, is_final) = (end, true);
         } else if found.behind != 0 {
-            let offset = self.place.offset as usize + 8 * found.end;
+            let offset = self.place.offset as usize + 8 * next;
             damage = Some(Damage { offset, found: found.behind });
             (next, is_final) = (end, true);
         }
-        if !is_final {
-            (found.end, found.last) = found.numbered;
-            next = found.end;
+        match &self.words {
+            ChunkWords::Whole { from, .. } => {
+                words.truncate(from + found.end);
+                next = end;
+            }
+            ChunkWords::Shared(arena, start) => {
+                if !is_final {
+                    (found.end, found.last) = found.numbered;
+                    next = self.next + found.end;
+                }
+                let from = start + self.next;
+                arena.copy(from..from + found.end, words);
+            }
         }
-        self.words.copy(from..found.end, &mut to.words);
-        to.last = found.last.or(to.last);
+        *last = found.last.or(*last);
         self.next = next;
         damage.map_or(Ok(()), Err)
     }
@@ -146,30 +156,41 @@ struct Scanned {
     behind: u64,
 }
 
-/// Goes from event to event, and tells where those with a number begin, counted from where it began. It ends before the
-/// first word that is none.
+/// Goes from event to event in so many words, and appends those with a number; the first word has the place `base`. It ends
+/// before the first word that is none.
 #[inline(always)]
 fn scan(
-    from: usize,
-    end: usize,
+    count: usize,
+    base: usize,
     word: impl Fn(usize) -> u64,
-    mut numbered: impl FnMut(usize),
+    numbered: &mut Vec<Numbered>,
 ) -> Scanned {
-    let mut next = from;
+    const FIELD_READ: u8 = Kind::FieldRead as u8;
+    const FIELD_WRITE: u8 = Kind::FieldWrite as u8;
+    const OF_FIELD: usize = 2;
+    let mut next = 0;
     let mut last = 0;
-    let mut behind_number = (from, None);
+    let mut behind_number = (0, None);
     let mut behind = 0;
-    while next < end {
+    while next < count {
         let whole = word(next);
         let first = whole as u8;
+        // Accesses to fields mostly come in rows: guessed right, the next one need not wait for this.
+        if matches!(first, FIELD_READ | FIELD_WRITE) && next + OF_FIELD <= count {
+            last = first;
+            next += OF_FIELD;
+            continue;
+        }
         let words = Kind::words_of(first);
-        if words == 0 || next + words > end {
+        if words == 0 || next + words > count {
             behind = whole;
             break;
         }
-        if Kind::number_is_numbered(first) {
-            numbered(next - from);
-            behind_number = (next + words, Kind::from_number(first));
+        if Kind::number_is_numbered(first)
+            && let Some(kind) = Kind::from_number(first)
+        {
+            numbered.push(Numbered { number: word(next + 1), at: base + next, kind });
+            behind_number = (next + words, Some(kind));
         }
         last = first;
         next += words;
@@ -218,8 +239,12 @@ pub(super) mod write {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
+    use super::super::shared::SharedWords;
     use super::*;
 
     fn event() -> impl Strategy<Value = RawEvent> {
@@ -230,11 +255,25 @@ mod tests {
         })
     }
 
-    fn chunk(bytes: &[u8]) -> Result<Chunk, Damage> {
-        let place =
-            ChunkPlace { arena: 0, offset: 0, size: bytes.len() as u32, thread: 7, sequence: 3 };
-        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)).collect();
-        Chunk::new(place, ChunkWords::Read(words))
+    fn place(bytes: &[u8]) -> ChunkPlace {
+        ChunkPlace { arena: 0, offset: 0, size: bytes.len() as u32, thread: 7, sequence: 3 }
+    }
+
+    /// A chunk that nobody writes into any more, whose words are put behind others.
+    fn chunk(bytes: &[u8], to: &mut Words) -> Result<Chunk, Damage> {
+        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
+        let header = words.clone().collect::<Vec<_>>().first_chunk().copied().unwrap_or_default();
+        let from = to.words.len();
+        to.words.extend(words.skip(CHUNK_HEADER / 8));
+        Chunk::new(place(bytes), ChunkWords::Whole { header, from })
+    }
+
+    /// The same chunk in memory that is shared.
+    fn shared_chunk(bytes: &[u8]) -> Chunk {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        let arena = Arc::new(SharedWords::read(&file).unwrap());
+        Chunk::new(place(bytes), ChunkWords::Shared(arena, 0)).unwrap()
     }
 
     proptest! {
@@ -242,11 +281,16 @@ mod tests {
         fn events_come_back(events in prop::collection::vec(event(), 0..6), room in 0..5_usize) {
             let (arena, _) = write::arena(&[(7, 3, events.clone())], room);
             let mut found = Words::default();
-            chunk(&arena[8..]).unwrap().read(true, &mut found).unwrap();
+            chunk(&arena[8..], &mut found).unwrap().read(true, &mut found).unwrap();
+            let mut shared = Words::default();
+            shared_chunk(&arena[8..]).read(true, &mut shared).unwrap();
+            prop_assert_eq!(&found, &shared);
             prop_assert_eq!(found.last, events.last().map(|event| event.kind));
             let with_numbers = events.iter().filter(|event| event.kind.is_numbered());
-            prop_assert!(found.numbered.iter().map(|&at| RawEvents(&found.words[at..]).next())
-                .eq(with_numbers.map(|&event| Some(event))));
+            prop_assert!(found.numbered.iter().map(|it| RawEvents(&found.words[it.at..]).next())
+                .eq(with_numbers.clone().map(|&event| Some(event))));
+            prop_assert!(found.numbered.iter().map(|it| (it.kind, it.number))
+                .eq(with_numbers.map(|event| (event.kind, event.words[0]))));
             prop_assert_eq!(RawEvents(&found.words).collect::<Vec<_>>(), events);
         }
 
@@ -255,7 +299,10 @@ mod tests {
             let mut bytes = write::arena(&[(7, 3, Vec::new())], words.len()).0.split_off(8);
             bytes.truncate(CHUNK_HEADER);
             bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            let _ = chunk(&bytes).unwrap().read(true, &mut Words::default());
+            let (mut found, mut shared) = (Words::default(), Words::default());
+            let outcome = chunk(&bytes, &mut found).unwrap().read(true, &mut found);
+            prop_assert_eq!(outcome, shared_chunk(&bytes).read(true, &mut shared));
+            prop_assert_eq!(found, shared);
         }
     }
 
@@ -264,7 +311,7 @@ mod tests {
         let plain = RawEvent { kind: Kind::ArrayRead, site: 1, words: [2, 3] };
         let numbered = RawEvent { kind: Kind::MonitorEnter, site: 1, words: [1, 2] };
         let (arena, _) = write::arena(&[(7, 3, vec![plain, numbered, plain])], 1);
-        let mut chunk = chunk(&arena[8..]).unwrap();
+        let mut chunk = shared_chunk(&arena[8..]);
         let mut found = Words::default();
         let events = |found: &Words| RawEvents(&found.words).collect::<Vec<_>>();
         chunk.read(false, &mut found).unwrap();
@@ -274,12 +321,14 @@ mod tests {
         assert_eq!(events(&found).len(), 2);
         chunk.read(true, &mut found).unwrap();
         assert_eq!(events(&found), [plain, numbered, plain]);
-        assert_eq!((found.numbered, found.last), ([3].into(), Some(Kind::ArrayRead)));
+        let numbered = Numbered { number: 1, at: 3, kind: Kind::MonitorEnter };
+        assert_eq!((found.numbered, found.last), (vec![numbered], Some(Kind::ArrayRead)));
     }
 
     #[test]
     fn a_header_that_does_not_fit_is_damage() {
         let (arena, _) = write::arena(&[(8, 3, Vec::new())], 1);
-        assert_eq!(chunk(&arena[8..]).unwrap_err(), Damage { offset: 8, found: 8 });
+        let outcome = chunk(&arena[8..], &mut Words::default());
+        assert_eq!(outcome.unwrap_err(), Damage { offset: 8, found: 8 });
     }
 }

@@ -14,6 +14,7 @@ mod chunks;
 mod classes;
 pub mod format;
 mod line;
+mod order;
 mod place;
 mod read;
 mod recent;

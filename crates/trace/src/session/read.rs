@@ -3,9 +3,6 @@
 //! Threads are merged by the numbers of their synchronization. A number is delivered when all before it
 //! were, so that the order does not depend on when the reader looks.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -14,10 +11,11 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use unsnarl_models::Models;
 
-use super::chunks::RawEvent;
+use super::chunks::{Numbered, RawEvent};
 use super::format::{
     ENDED_IN_LOG, EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
 };
+use super::order::Order;
 use super::storage::{Files, Storage};
 use super::stream::Stream;
 use super::tail::TableReader;
@@ -71,11 +69,9 @@ pub struct Session {
     streams: Vec<Stream>,
     by_thread: FxHashMap<u64, usize>,
     /// The next number of every stream that has one in memory.
-    ready: BinaryHeap<Reverse<(u64, usize)>>,
+    ready: Order,
     /// The streams that have none and may get some; the last that were active are at the end.
     waiting: Vec<usize>,
-    /// All numbers below were delivered.
-    expected: u64,
     /// Streams whose last events, behind their last number, are still to be delivered.
     unfinished: Option<std::vec::IntoIter<usize>>,
     /// Whether events were read that the descriptions may not know.
@@ -111,9 +107,8 @@ impl Session {
             tables: TableReader::new(),
             streams: Vec::new(),
             by_thread: FxHashMap::default(),
-            ready: BinaryHeap::new(),
+            ready: Order::new(),
             waiting: Vec::new(),
-            expected: 1,
             unfinished: None,
             has_new_events: false,
             translator: Translator::new(Descriptions::default(), models, is_exact),
@@ -125,23 +120,15 @@ impl Session {
     /// nothing to deliver, now or for ever.
     fn step(&mut self, batch: &mut Vec<Event>) -> bool {
         loop {
-            if let Some(&Reverse((number, stream))) = self.ready.peek()
-                && number <= self.expected
-            {
+            if let Some(stream) = self.ready.next() {
                 if !self.has_outcome(stream) && self.storage.is_growing() {
                     return false;
                 }
-                self.expected = self.expected.max(number.saturating_add(1));
+                self.ready.take();
                 self.deliver(stream, batch);
-                // It is still the first: most threads go on with the next number.
-                if let Some(mut first) = self.ready.peek_mut() {
-                    match self.streams[stream].next_number() {
-                        Some(number) => *first = Reverse((number, stream)),
-                        None => {
-                            PeekMut::pop(first);
-                            self.waiting.push(stream);
-                        }
-                    }
+                match self.streams[stream].next_numbered() {
+                    Some(next) => self.ready.add(next.number, stream),
+                    None => self.waiting.push(stream),
                 }
                 return true;
             }
@@ -152,8 +139,7 @@ impl Session {
                 return false;
             }
             // The program has ended: what is missing was never written.
-            if let Some(&Reverse((number, _))) = self.ready.peek() {
-                self.expected = number;
+            if self.ready.skip_to_first() {
                 continue;
             }
             if self.unfinished.is_none() {
@@ -214,12 +200,19 @@ impl Session {
     /// Whether it is known how the call ends with whose beginning a stream goes on, if it is one and what it does
     /// depends on that.
     fn has_outcome(&mut self, stream: usize) -> bool {
-        let thread = self.streams[stream].thread;
-        let Some((event, _)) = self.streams[stream].next_numbered() else { return true };
-        if event.kind != Kind::CallBegins {
+        let is_call = |next: &Numbered| next.kind == Kind::CallBegins;
+        if !self.streams[stream].next_numbered().as_ref().is_some_and(is_call) {
             return true;
         }
-        let site = event.site;
+        self.call_has_outcome(stream)
+    }
+
+    #[inline(never)]
+    fn call_has_outcome(&mut self, stream: usize) -> bool {
+        let thread = self.streams[stream].thread;
+        let Some((RawEvent { site, .. }, _)) = self.streams[stream].next_and_behind() else {
+            return true;
+        };
         if std::mem::take(&mut self.has_new_events) {
             let Self { tables, storage, translator, problems, .. } = self;
             tables.descriptions(storage, translator.descriptions(), problems);
@@ -228,7 +221,7 @@ impl Session {
             return true;
         }
         loop {
-            let following = self.streams[stream].next_numbered();
+            let following = self.streams[stream].next_and_behind();
             if following.is_none_or(|(_, behind)| self.translator.is_decided(thread, behind)) {
                 return true;
             }
@@ -266,10 +259,10 @@ impl Session {
         for position in (0..waiting.len()).rev() {
             let stream = waiting[position];
             self.has_new_events |= streams[stream].fill(storage, problems);
-            if let Some(number) = streams[stream].next_number() {
+            if let Some(Numbered { number, .. }) = streams[stream].next_numbered() {
                 waiting.swap_remove(position);
-                ready.push(Reverse((number, stream)));
-                found |= number <= self.expected;
+                ready.add(number, stream);
+                found |= number <= ready.expected();
                 if found && ends_early {
                     break;
                 }
@@ -289,17 +282,17 @@ impl Session {
             self.storage.stop_growing();
             return true;
         }
-        if let Some(&Reverse((number, _))) = self.ready.peek()
-            && number > self.expected
+        // Something else kept the next one from being delivered if it is there.
+        if self.ready.next().is_none()
             && since.elapsed() > LOST_AFTER
+            && self.ready.first().is_some()
         {
             self.problems.add(|| Problem {
-                place: format!("number {}", self.expected),
+                place: format!("number {}", self.ready.expected()),
                 expected: "synchronization with this number",
                 found: format!("none for {} seconds", LOST_AFTER.as_secs()),
             });
-            self.expected = number;
-            return true;
+            return self.ready.skip_to_first();
         }
         std::thread::sleep(*wait);
         *wait = (*wait * 2).min(LONGEST_WAIT);

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,19 +30,36 @@ impl SharedWords {
     }
 
     /// The word at an index. All that its writer wrote before it is seen by what is read after it.
+    #[inline]
     pub(super) fn get(&self, index: usize) -> Option<u64> {
         let word = self.word(index)?;
         Some(u64::from_le(word.load(Ordering::Acquire)))
     }
 
-    fn word(&self, index: usize) -> Option<&AtomicU64> {
-        if index >= self.len() {
-            return None;
-        }
-        // SAFETY: the word lies in the mapping, which lives as long as `self` and begins at a page. All
-        // who have the file mapped change whole words only.
-        Some(unsafe { AtomicU64::from_ptr(self.0.as_mut_ptr().cast::<u64>().add(index)) })
+    /// Appends words that were written before one that [`get`](Self::get) has told; what lies outside is left out.
+    pub(super) fn copy(&self, range: Range<usize>, to: &mut Vec<u64>) {
+        let words = self.words().get(range).unwrap_or_default();
+        to.extend(words.iter().map(|word| u64::from_le(word.load(Ordering::Relaxed))));
     }
+
+    #[inline]
+    fn word(&self, index: usize) -> Option<&AtomicU64> {
+        self.words().get(index)
+    }
+
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the words lie in the mapping, which lives as long as `self` and begins at a page. All
+        // who have the file mapped change whole words only.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast(), self.len()) }
+    }
+}
+
+/// Words as the bytes that they consist of, to be read from a file.
+pub(super) fn bytes_of(words: &mut [u64]) -> &mut [u8] {
+    let size = size_of_val(words);
+    // SAFETY: all the bytes belong to the words, which are borrowed as long as they are, and any bytes are words.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size) }
 }
 
 /// Chunks that were read, on their way back to the agent: a ring with one writer, the reader of the session,

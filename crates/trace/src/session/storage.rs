@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fs::{self, File};
 use std::io;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,11 +11,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::format::{
-    CHUNKS_FILE, CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RETURNED_FILE, SITES_FILE,
-    arena_file, living_file,
+    CHUNK_HEADER, CHUNKS_FILE, CLASSES_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RETURNED_FILE,
+    SITES_FILE, arena_file, living_file,
 };
 use super::place::ChunkPlace;
-use super::shared::{ReturnedChunks, SharedWords};
+use super::shared::{ReturnedChunks, SharedWords, bytes_of};
 use super::sums::Sums;
 use crate::{Problems, TraceError};
 
@@ -47,28 +46,24 @@ pub(super) enum Storage {
     Growing(Growing),
 }
 
-/// The words of a chunk, header included.
+/// The words of a chunk.
 #[derive(Debug)]
 pub(super) enum ChunkWords {
-    Read(Vec<u64>),
+    /// Nobody writes any more: those behind the header are behind other words, from this one on.
+    Whole { header: Header, from: usize },
+    /// From so many words on in an arena.
     Shared(Arc<SharedWords>, usize),
 }
 
-impl ChunkWords {
-    /// The word at an index. Words of a running program have to be asked for in their order.
-    pub(super) fn get(&self, index: usize) -> Option<u64> {
-        match self {
-            Self::Read(words) => words.get(index).copied(),
-            Self::Shared(arena, start) => arena.get(start + index),
-        }
-    }
+/// The first words of a chunk.
+pub(super) type Header = [u64; CHUNK_HEADER / 8];
 
-    /// Appends some of them.
-    pub(super) fn copy(&self, range: Range<usize>, to: &mut Vec<u64>) {
+impl ChunkWords {
+    pub(super) fn header(&self) -> Header {
         match self {
-            Self::Read(words) => to.extend(words.get(range).unwrap_or_default()),
+            Self::Whole { header, .. } => *header,
             Self::Shared(arena, start) => {
-                to.extend(range.map(|index| arena.get(start + index).unwrap_or(0)));
+                std::array::from_fn(|index| arena.get(start + index).unwrap_or(0))
             }
         }
     }
@@ -148,17 +143,27 @@ impl Storage {
         fs::read_to_string(folder.join(name)).ok()
     }
 
-    /// The words of a chunk.
-    pub(super) fn chunk(&mut self, place: &ChunkPlace) -> io::Result<ChunkWords> {
+    /// The words of a chunk. If nobody writes any more they are appended.
+    pub(super) fn chunk(
+        &mut self,
+        place: &ChunkPlace,
+        to: &mut Vec<u64>,
+    ) -> io::Result<ChunkWords> {
         let (start, size) = (place.offset as usize, place.size as usize);
+        let from = to.len();
         match self {
             Self::Memory(files) => {
                 let arena = files.arenas.get(place.arena as usize);
                 let end = start.checked_add(size).ok_or_else(outside)?;
-                let chunk = arena.and_then(|arena| arena.get(start..end));
-                Ok(ChunkWords::Read(words(chunk.ok_or_else(outside)?)))
+                let chunk = arena.and_then(|arena| arena.get(start..end)).ok_or_else(outside)?;
+                let (header, body) = chunk.split_first_chunk().ok_or_else(outside)?;
+                to.extend(words(body));
+                Ok(ChunkWords::Whole { header: header_of(header), from })
             }
-            Self::Finished(finished) => Ok(ChunkWords::Read(finished.chunk(place)?)),
+            Self::Finished(finished) => {
+                let header = finished.chunk(place, to).inspect_err(|_| to.truncate(from))?;
+                Ok(ChunkWords::Whole { header, from })
+            }
             Self::Growing(growing) => {
                 let arena = growing.arena(place.arena)?;
                 if arena.len() < (start + size) / 8 {
@@ -185,19 +190,14 @@ impl Storage {
     }
 
     /// Says that a chunk was read and that nobody will write into it any more.
-    pub(super) fn give_back(&mut self, place: &ChunkPlace, words: ChunkWords) {
-        match (self, words) {
-            (Self::Growing(Growing { returned: Some(returned), backlog, .. }), _) => {
-                backlog.push_back((place.arena, place.offset));
-                // A program that has ended takes none.
-                while let Some(&(arena, offset)) = backlog.front()
-                    && returned.give(arena, offset)
-                {
-                    backlog.pop_front();
-                }
-            }
-            (Self::Finished(finished), ChunkWords::Read(words)) => finished.words = words,
-            _ => {}
+    pub(super) fn give_back(&mut self, place: &ChunkPlace) {
+        let Self::Growing(Growing { returned: Some(returned), backlog, .. }) = self else { return };
+        backlog.push_back((place.arena, place.offset));
+        // A program that has ended takes none.
+        while let Some(&(arena, offset)) = backlog.front()
+            && returned.give(arena, offset)
+        {
+            backlog.pop_front();
         }
     }
 
@@ -228,7 +228,7 @@ fn outside() -> io::Error {
     io::Error::other("the arena is shorter")
 }
 
-/// The folder of a program that has ended. Files stay open and memory is used again: a chunk is small.
+/// The folder of a program that has ended. Files stay open: a chunk is small.
 #[derive(Debug)]
 pub(super) struct Finished {
     folder: PathBuf,
@@ -236,18 +236,15 @@ pub(super) struct Finished {
     tables: TableFiles,
     /// The arena that was last looked at, with its name and length.
     arena: Option<(u32, String, File, u64)>,
-    bytes: Vec<u8>,
-    /// Memory of a chunk that was read.
-    words: Vec<u64>,
 }
 
 impl Finished {
     fn new(folder: PathBuf, sums: Sums) -> Self {
-        let (bytes, words) = (Vec::new(), Vec::new());
-        Self { folder, sums, tables: TableFiles::default(), arena: None, bytes, words }
+        Self { folder, sums, tables: TableFiles::default(), arena: None }
     }
 
-    fn chunk(&mut self, place: &ChunkPlace) -> io::Result<Vec<u64>> {
+    /// Appends the words of a chunk behind its header, which is told.
+    fn chunk(&mut self, place: &ChunkPlace, to: &mut Vec<u64>) -> io::Result<Header> {
         let (start, size) = (u64::from(place.offset), u64::from(place.size));
         let (_, name, file, length) = match &mut self.arena {
             Some(arena) if arena.0 == place.arena => arena,
@@ -262,16 +259,23 @@ impl Finished {
         if *length < start + size {
             return Err(outside());
         }
-        self.bytes.resize(size as usize, 0);
-        file.read_exact_at(&mut self.bytes, start)?;
-        if !self.sums.fits(name, place.offset, &self.bytes) {
+        let mut header = [0; CHUNK_HEADER];
+        file.read_exact_at(&mut header, start)?;
+        let from = to.len();
+        to.resize(from + (size as usize - CHUNK_HEADER) / 8, 0);
+        let body = &mut to[from..];
+        file.read_exact_at(bytes_of(body), start + CHUNK_HEADER as u64)?;
+        if !self.sums.fits(name, place.offset, &[&header, bytes_of(body)]) {
             return Err(io::Error::other("its checksum is another one"));
         }
-        let mut words = std::mem::take(&mut self.words);
-        words.clear();
-        words.extend(self.bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word)));
-        Ok(words)
+        body.iter_mut().for_each(|word| *word = u64::from_le(*word));
+        Ok(header_of(&header))
     }
+}
+
+fn header_of(bytes: &[u8; CHUNK_HEADER]) -> Header {
+    let words = bytes.as_chunks().0;
+    std::array::from_fn(|index| u64::from_le_bytes(words[index]))
 }
 
 /// Tables that stay open, since they are looked at often.

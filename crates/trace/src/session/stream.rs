@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::chunks::{Chunk, Damage, RawEvent, RawEvents, Words};
+use super::chunks::{Chunk, Damage, Numbered, RawEvent, RawEvents, Words};
 use super::format::{Kind, arena_file};
 use super::place::ChunkPlace;
 use super::storage::Storage;
@@ -19,10 +19,11 @@ pub(super) struct Stream {
     current: Option<Chunk>,
     /// Whether the last event that was read is the end of the thread.
     has_ended: bool,
-    /// Whole events; those with a number are told that were not taken.
+    /// Whole events.
     read: Words,
-    /// How many words were taken.
+    /// How many words were taken, and how many events with a number.
     taken: usize,
+    taken_numbered: usize,
 }
 
 impl Stream {
@@ -35,6 +36,7 @@ impl Stream {
             has_ended: false,
             read: Words::default(),
             taken: 0,
+            taken_numbered: 0,
         }
     }
 
@@ -56,16 +58,15 @@ impl Stream {
         self.current.is_none() && self.chunks.is_empty() && self.taken == self.read.words.len()
     }
 
-    /// The number of the next numbered event in memory.
-    pub(super) fn next_number(&self) -> Option<u64> {
-        let &first = self.read.numbered.front()?;
-        self.read.words.get(first + 1).copied()
+    /// The next event in memory that has a number.
+    #[inline]
+    pub(super) fn next_numbered(&self) -> Option<Numbered> {
+        self.read.numbered.get(self.taken_numbered).copied()
     }
 
-    /// The next numbered event in memory, with what is in memory behind it.
-    pub(super) fn next_numbered(&self) -> Option<(RawEvent, RawEvents<'_>)> {
-        let &first = self.read.numbered.front()?;
-        let mut events = RawEvents(self.read.words.get(first..)?);
+    /// The same as it stands, with what is in memory behind it.
+    pub(super) fn next_and_behind(&self) -> Option<(RawEvent, RawEvents<'_>)> {
+        let mut events = RawEvents(self.read.words.get(self.next_numbered()?.at..)?);
         let event = events.next()?;
         Some((event, events))
     }
@@ -79,8 +80,11 @@ impl Stream {
     /// as well.
     pub(super) fn take(&mut self) -> (RawEvents<'_>, RawEvents<'_>) {
         let words = &self.read.words;
-        let end = match self.read.numbered.pop_front() {
-            Some(first) => (first + Kind::words_of(words[first] as u8)).min(words.len()),
+        let end = match self.read.numbered.get(self.taken_numbered) {
+            Some(next) => {
+                self.taken_numbered += 1;
+                (next.at + 1 + next.kind.words()).min(words.len())
+            }
             None => words.len(),
         };
         let taken = &words[self.taken..end];
@@ -90,11 +94,13 @@ impl Stream {
 
     /// Reads on, until there is a numbered event or nothing more for now. Whether it found any event.
     pub(super) fn fill(&mut self, storage: &mut Storage, problems: &mut Problems) -> bool {
-        self.read.words.drain(..self.taken);
-        self.read.numbered.iter_mut().for_each(|first| *first -= self.taken);
-        self.taken = 0;
+        let Words { words, numbered, .. } = &mut self.read;
+        words.drain(..self.taken);
+        numbered.drain(..self.taken_numbered);
+        numbered.iter_mut().for_each(|it| it.at -= self.taken);
+        (self.taken, self.taken_numbered) = (0, 0);
         let mut found = false;
-        while self.next_number().is_none() && self.read_more(storage, problems) {
+        while self.next_numbered().is_none() && self.read_more(storage, problems) {
             found = true;
         }
         found
@@ -120,14 +126,18 @@ impl Stream {
                 }
             }
             if let Some(chunk) = self.current.take() {
-                storage.give_back(&chunk.place, chunk.words);
+                storage.give_back(&chunk.place);
             }
             let Some(place) = self.chunks.pop_front() else { return false };
             self.has_ended = false;
-            match storage.chunk(&place) {
+            let end = self.read.words.len();
+            match storage.chunk(&place, &mut self.read.words) {
                 Ok(words) => match Chunk::new(place, words) {
                     Ok(chunk) => self.current = Some(chunk),
-                    Err(damage) => tell(&place, damage, problems),
+                    Err(damage) => {
+                        self.read.words.truncate(end);
+                        tell(&place, damage, problems);
+                    }
                 },
                 Err(error) => problems.add(|| Problem {
                     place: format!("{}, byte {}", arena_file(place.arena), place.offset),

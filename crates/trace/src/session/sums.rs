@@ -99,7 +99,7 @@ impl Sums {
         for table in TABLES {
             // What cannot be read is told when it is needed.
             let bytes = read(folder, table).ok().flatten().unwrap_or_default();
-            if !sums.fits(table, 0, &bytes) {
+            if !sums.fits(table, 0, &[&bytes]) {
                 let found = "other bytes".to_owned();
                 problem(problems, table, "what was recorded, with its checksum", found);
             }
@@ -107,10 +107,12 @@ impl Sums {
         sums
     }
 
-    /// Whether bytes are those that were recorded, as far as that is known.
-    pub(super) fn fits(&self, file: &str, offset: u32, bytes: &[u8]) -> bool {
-        let sum = self.sums.get(&(file.to_owned(), offset));
-        sum.is_none_or(|&sum| sum == (bytes.len(), crc32fast::hash(bytes)))
+    /// Whether bytes, given in parts, are those that were recorded, as far as that is known.
+    pub(super) fn fits(&self, file: &str, offset: u32, parts: &[&[u8]]) -> bool {
+        let Some(&(size, sum)) = self.sums.get(&(file.to_owned(), offset)) else { return true };
+        let mut hasher = crc32fast::Hasher::new();
+        parts.iter().for_each(|part| hasher.update(part));
+        (size, sum) == (parts.iter().map(|part| part.len()).sum(), hasher.finalize())
     }
 }
 

@@ -14,7 +14,7 @@ mod tasks;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_entity::{PrimaryMap, SecondaryMap};
+use unsnarl_entity::{EntityId, PrimaryMap, SecondaryMap};
 use unsnarl_models::Models;
 
 use self::calls::{Emit, InThread, KnownCalls};
@@ -22,7 +22,7 @@ use self::elements::VariableIds;
 use self::forget::Lives;
 use self::ids::{Groups, Member, ObjectIds, Pages};
 use self::places::Orders;
-use self::plain::PlainPlaces;
+use self::plain::{Does, PlainPlaces};
 use self::sites::{SiteIds, missing_site};
 use self::stacks::Stacks;
 use super::chunks::{RawEvent, RawEvents};
@@ -30,6 +30,7 @@ use super::classes::ClassTable;
 use super::format::Kind;
 use super::recent::Recent;
 use super::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
+use crate::ids::Numbers;
 use crate::{
     Channel, ChannelId, Container, Elements, Event, FieldId, Lock, LockId, MethodId, NameId,
     Object, ObjectId, Operation, Problems, SiteId, Sites, Store, Tables, Thread, ThreadId,
@@ -67,10 +68,12 @@ pub(super) struct Translator {
     keeps_elements: bool,
     descriptions: Descriptions,
     tables: Tables,
-    threads: FxHashMap<u64, ThreadId>,
+    threads: Numbers<ThreadId>,
     /// The thread of the last event, and fields of the last ones.
     last_thread: Option<(u64, ThreadId)>,
     recent_fields: Recent<u32, (FieldId, bool)>,
+    /// The locks of the last objects that were entered or left: an object that is a lock keeps its id.
+    recent_locks: Recent<u64, LockId>,
     /// The names of classes that objects were seen of, by the ids of their `Class`.
     seen_classes: FxHashMap<u64, NameId>,
     plain: PlainPlaces,
@@ -90,12 +93,14 @@ pub(super) struct Translator {
     initialized_at: SecondaryMap<SiteId, Vec<NameId>>,
     /// Who has seen the end of which initializer.
     seen: FxHashSet<(ThreadId, NameId)>,
+    /// How many classes were initialized when a thread had seen all that there was to see at a site.
+    settled: Recent<(ThreadId, SiteId), usize>,
     models: Arc<Models>,
     known_calls: KnownCalls,
     /// The sites of calls whose effects may depend on how they end.
     conditional: FxHashMap<u32, bool>,
-    /// What threads are in the middle of, by their numbers.
-    calls: FxHashMap<u64, InThread>,
+    /// What threads are in the middle of.
+    calls: SecondaryMap<ThreadId, InThread>,
     orders: Orders,
     stacks: Stacks,
     lives: Lives,
@@ -110,14 +115,15 @@ impl Translator {
             models,
             known_calls: KnownCalls::default(),
             conditional: FxHashMap::default(),
-            calls: FxHashMap::default(),
+            calls: SecondaryMap::default(),
             orders: Orders::default(),
             stacks: Stacks::default(),
             lives: Lives::default(),
             tables: Tables { sites: Sites::Known(PrimaryMap::new()), ..Tables::default() },
-            threads: FxHashMap::default(),
+            threads: Numbers::default(),
             last_thread: None,
             recent_fields: Recent::new(),
+            recent_locks: Recent::new(),
             seen_classes: FxHashMap::default(),
             plain: PlainPlaces::default(),
             objects: ObjectIds::default(),
@@ -132,6 +138,7 @@ impl Translator {
             initialized: FxHashMap::default(),
             initialized_at: SecondaryMap::default(),
             seen: FxHashSet::default(),
+            settled: Recent::new(),
         }
     }
 
@@ -175,6 +182,12 @@ impl Translator {
         loop {
             rest = self.plain_accesses(number, rest, later, out, problems);
             let event = rest.next()?;
+            if event.kind == Kind::CallLooks
+                && let Some(behind) = self.look(number, &event, rest, out, problems)
+            {
+                rest = behind;
+                continue;
+            }
             let is_last = rest.is_empty();
             let following = if is_last { later } else { RawEvents(&[]) };
             self.translate(number, &event, following, out, problems);
@@ -205,14 +218,7 @@ impl Translator {
         let is_end = matches!(event.kind, Kind::CallEnds | Kind::CallFails);
         let site = self.site(if is_end { 0 } else { event.site });
         let mut emit = Emit { thread, site, out, problems };
-        let Self { initialized, initialized_at, seen, .. } = self;
-        for class in &initialized_at[site] {
-            if let Some(&channel) = initialized.get(class)
-                && seen.insert((thread, *class))
-            {
-                emit.push(Operation::Receive(channel));
-            }
-        }
+        self.see_initialized(&mut emit);
         let [first, second] = event.words;
         if event.kind != Kind::MethodEnters {
             self.leave_what_was_left(number, site, &mut emit);
@@ -239,7 +245,7 @@ impl Translator {
                 let variable = self.field_variable(object, field);
                 let write = matches!(event.kind, Kind::FieldWrite | Kind::NumberedWrite);
                 if !volatile {
-                    self.learn_plain(event.site, site, Some(field));
+                    self.learn_plain(event.site, site, Does::Field(field));
                 }
                 self.access(variable, write, volatile)
             }
@@ -261,11 +267,15 @@ impl Translator {
             Kind::ArrayRead | Kind::ArrayWrite => {
                 let array = self.accessed(first);
                 let elements = Strided::from_word(second);
-                self.learn_plain(event.site, site, None);
+                self.learn_plain(event.site, site, Does::Elements);
                 return self.elements(array, elements, event.kind == Kind::ArrayWrite, &mut emit);
             }
-            Kind::MonitorEnter => Operation::Acquire(self.lock(second)),
-            Kind::MonitorExit => Operation::Release(self.lock(second)),
+            Kind::MonitorEnter | Kind::MonitorExit => {
+                self.learn_plain(event.site, site, Does::Monitor);
+                let lock = self.lock(second);
+                let enters = event.kind == Kind::MonitorEnter;
+                if enters { Operation::Acquire(lock) } else { Operation::Release(lock) }
+            }
             Kind::Contended => Operation::Request(self.lock(second)),
             Kind::Wait => Operation::Wait(self.lock(second)),
             Kind::Wake => Operation::Wake(self.lock(second)),
@@ -295,7 +305,7 @@ impl Translator {
             | Kind::TaskEnds
             | Kind::ThreadObject
             | Kind::CallFails => {
-                self.call_event(number, event, following, &mut emit);
+                self.call_event(event, following, &mut emit);
                 return;
             }
             Kind::Object | Kind::GoesOn | Kind::Owned | Kind::SweepBegins | Kind::SweepEnds => {
@@ -303,6 +313,34 @@ impl Translator {
             }
         };
         emit.push(operation);
+    }
+
+    /// The classes were initialized without which the code would not run.
+    #[inline]
+    fn see_initialized(&mut self, emit: &mut Emit<'_>) {
+        if !self.initialized_at[emit.site].is_empty() && !self.is_settled(emit.thread, emit.site) {
+            self.see_initializers(emit);
+        }
+    }
+
+    fn see_initializers(&mut self, emit: &mut Emit<'_>) {
+        let Self { initialized, initialized_at, seen, .. } = self;
+        for class in &initialized_at[emit.site] {
+            if let Some(&channel) = initialized.get(class)
+                && seen.insert((emit.thread, *class))
+            {
+                emit.push(Operation::Receive(channel));
+            }
+        }
+        let spread = spread(emit.thread, emit.site);
+        self.settled.set((emit.thread, emit.site), spread, self.initialized.len());
+    }
+
+    /// Whether a thread has lately seen all initializers that there are to see at a site.
+    #[inline]
+    fn is_settled(&self, thread: ThreadId, site: SiteId) -> bool {
+        let settled = self.settled.get((thread, site), spread(thread, site));
+        settled == Some(self.initialized.len())
     }
 
     /// Where a reference is stored at a site.
@@ -372,7 +410,7 @@ impl Translator {
 
     fn find_thread(&mut self, number: u64) -> ThreadId {
         let Self { descriptions, tables, threads, .. } = self;
-        *threads.entry(number).or_insert_with(|| {
+        threads.id(number, || {
             let name = match descriptions.thread_names.get(&number) {
                 Some(name) => tables.names.intern(name),
                 None => tables.names.intern(format!("thread {number}").as_bytes()),
@@ -443,18 +481,28 @@ impl Translator {
 
     /// The name of a thread, which its starter did not know yet.
     fn name(&mut self, number: u64) {
-        if let (Some(&thread), Some(name)) =
-            (self.threads.get(&number), self.descriptions.thread_names.get(&number))
+        if let (Some(thread), Some(name)) =
+            (self.threads.get(number), self.descriptions.thread_names.get(&number))
         {
             self.tables.threads[thread].name = self.tables.names.intern(name);
             self.tables.daemons[thread] = self.descriptions.daemons.contains(&number);
         }
     }
 
-    fn lock(&mut self, object: u64) -> LockId {
-        let object = self.object(object);
+    #[inline]
+    fn lock(&mut self, id: u64) -> LockId {
+        match self.recent_locks.get(id, id) {
+            Some(lock) => lock,
+            None => self.find_lock(id),
+        }
+    }
+
+    fn find_lock(&mut self, id: u64) -> LockId {
+        let object = self.object(id);
         let locks = &mut self.tables.locks;
-        *self.locks[object].get_or_insert_with(|| locks.push(Lock::Object(object)))
+        let lock = *self.locks[object].get_or_insert_with(|| locks.push(Lock::Object(object)));
+        self.recent_locks.set(id, id, lock);
+        lock
     }
 
     fn variable(&mut self, variable: Variable) -> VariableId {
@@ -500,6 +548,10 @@ impl Translator {
             tables.channels.push(Channel::Named(name))
         })
     }
+}
+
+fn spread(thread: ThreadId, site: SiteId) -> u64 {
+    (thread.index() as u64) << 32 | site.index() as u64
 }
 
 /// Elements of an array at equal distances: the first, how far the next one is, how many there are behind it.

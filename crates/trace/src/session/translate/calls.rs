@@ -42,6 +42,7 @@ pub(super) struct Call {
     /// Its number in its thread.
     number: u32,
     pub(super) site: SiteId,
+    /// Its model, while it is open.
     pub(super) model: Option<Arc<MethodModel>>,
     pub(super) receiver: Value,
     operands: SmallVec<[(u64, u64); 2]>,
@@ -56,7 +57,7 @@ pub(super) struct Call {
 }
 
 /// What a thread is in the middle of.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct InThread {
     operands: SmallVec<[(u64, u64); 2]>,
     calls: u32,
@@ -133,44 +134,79 @@ impl Call {
 }
 
 impl Translator {
+    /// A call that only looks and ends with the next event, as most do, is told as a whole: nothing needs to be kept of it.
+    /// What is left of the events behind it; none if it is not such a call.
+    pub(super) fn look<'w>(
+        &mut self,
+        number: u64,
+        event: &RawEvent,
+        behind: RawEvents<'w>,
+        out: &mut Vec<Event>,
+        problems: &mut Problems,
+    ) -> Option<RawEvents<'w>> {
+        let mut rest = behind;
+        let end = rest.next().filter(|end| end.kind == Kind::CallEnds)?;
+        if !self.stacks.are_empty() {
+            return None;
+        }
+        let (thread, site) = (self.thread(number), self.site(event.site));
+        let state = &self.calls[thread];
+        if end.site != state.next_call() || state.open.len() == MOST_OPEN {
+            return None;
+        }
+        let [receiver, _] = event.words;
+        let known = self.known_call(event.site, receiver);
+        if known.begins {
+            return None;
+        }
+        let mut emit = Emit { thread, site, out, problems };
+        self.see_initialized(&mut emit);
+        // Where a call ends stands its number.
+        self.site(0);
+        let (mut call, model) = self.new_call(known, receiver, &emit);
+        let [_, result] = end.words;
+        call.result = Some(result);
+        self.end_effects(&call, model.as_deref(), &|when| holds(when, result), &mut emit);
+        Some(rest)
+    }
+
     /// Takes an event about calls and tasks. `following` are those that come behind it in its thread, as
     /// far as they are there: whether a call succeeds is seen there.
     pub(super) fn call_event(
         &mut self,
-        number: u64,
         event: &RawEvent,
         following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
         let [first, second] = event.words;
         match event.kind {
-            Kind::CallOperand => self.in_thread(number).operands.push((first, second)),
+            Kind::CallOperand => self.calls[emit.thread].operands.push((first, second)),
             Kind::ThreadObject => {
                 let thread = self.thread(second);
                 self.orders.threads.insert(Value(first), thread);
                 let object = self.object(first);
                 self.tables.thread_objects[thread] = Some(object);
             }
-            Kind::CallBegins => self.call_begins(number, event.site, second, following, emit),
-            Kind::CallLooks => self.call_begins(number, event.site, first, following, emit),
-            Kind::CallEnds => self.call_ends(number, event.site, Ending::Returned(second), emit),
-            Kind::CallFails => self.call_ends(number, event.site, Ending::Failed(second), emit),
+            Kind::CallBegins => self.call_begins(event.site, second, following, emit),
+            Kind::CallLooks => self.call_begins(event.site, first, following, emit),
+            Kind::CallEnds => self.call_ends(event.site, Ending::Returned(second), emit),
+            Kind::CallFails => self.call_ends(event.site, Ending::Failed(second), emit),
             Kind::TaskBegins => {
-                if let Some((call, place)) = self.calls_function(number, event) {
+                if let Some((call, place)) = self.calls_function(emit.thread, event) {
                     self.function_begins(&call, place, emit);
                 }
-                self.task_begins(number, Value(second), emit);
+                self.task_begins(Value(second), emit);
             }
             Kind::TaskEnds => {
-                if let Some((mut call, place)) = self.calls_function(number, event) {
+                if let Some((mut call, place)) = self.calls_function(emit.thread, event) {
                     call.result = ending(call.number, following);
                     let holds = will_hold(call.number, following);
                     self.function_ends(&call, place, &holds, emit);
                 }
-                let operands = std::mem::take(&mut self.in_thread(number).operands);
+                let operands = std::mem::take(&mut self.calls[emit.thread].operands);
                 let returned = operands.iter().find(|operand| operand.0 == OPERAND_RETURNED);
                 let returned = returned.map(|operand| Value(operand.1));
-                self.task_ends(number, Value(second), returned, emit);
+                self.task_ends(Value(second), returned, emit);
             }
             _ => {}
         }
@@ -178,32 +214,21 @@ impl Translator {
 
     fn call_begins(
         &mut self,
-        thread: u64,
         number: u32,
         receiver: u64,
         following: RawEvents<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let KnownCall { model, arguments, begins } = self.known_call(number, receiver);
-        let site = emit.site;
-        let state = self.in_thread(thread);
-        state.calls = state.next_call();
-        let mut call = Call {
-            number: state.calls,
-            site,
-            model,
-            receiver: Value(receiver),
-            operands: std::mem::take(&mut state.operands),
-            arguments,
-            result: None,
-            waits_for: None,
-            started: SmallVec::new(),
-        };
+        let known = self.known_call(number, receiver);
+        let begins = known.begins;
+        let (mut call, model) = self.new_call(known, receiver, emit);
         if begins {
             let number = call.number;
-            self.begin_effects(&mut call, &will_hold(number, following), emit);
+            let holds = will_hold(number, following);
+            self.begin_effects(&mut call, model.as_deref(), &holds, emit);
         }
-        let open = &mut self.in_thread(thread).open;
+        call.model = model;
+        let open = &mut self.calls[emit.thread].open;
         // Those at the bottom may have failed long ago, where nobody saw it.
         if open.len() == MOST_OPEN {
             open.drain(..MOST_OPEN / 2);
@@ -211,10 +236,33 @@ impl Translator {
         open.push(call);
     }
 
+    /// The next call of a thread, and its model.
+    fn new_call(
+        &mut self,
+        known: KnownCall,
+        receiver: u64,
+        emit: &Emit<'_>,
+    ) -> (Call, Option<Arc<MethodModel>>) {
+        let state = &mut self.calls[emit.thread];
+        state.calls = state.next_call();
+        let call = Call {
+            number: state.calls,
+            site: emit.site,
+            model: None,
+            receiver: Value(receiver),
+            operands: std::mem::take(&mut state.operands),
+            arguments: known.arguments,
+            result: None,
+            waits_for: None,
+            started: SmallVec::new(),
+        };
+        (call, known.model)
+    }
+
     /// The call that a thread is in the middle of, if it calls the function that begins or ends, and which of
     /// its sentences does.
-    fn calls_function(&mut self, thread: u64, event: &RawEvent) -> Option<(Call, usize)> {
-        let open = &self.calls.get(&thread)?.open;
+    fn calls_function(&mut self, thread: ThreadId, event: &RawEvent) -> Option<(Call, usize)> {
+        let open = &self.calls[thread].open;
         let method = &self.descriptions.sites.get(&event.site)?.method;
         open.iter().rev().take(MOST_FAILED).find_map(|call| {
             let place = call.model.as_ref()?.effects.iter().position(|effect| match effect {
@@ -229,16 +277,18 @@ impl Translator {
     }
 
     /// Calls that began later and have not ended have failed.
-    fn call_ends(&mut self, thread: u64, number: u32, ending: Ending, emit: &mut Emit<'_>) {
-        let open = &mut self.in_thread(thread).open;
+    fn call_ends(&mut self, number: u32, ending: Ending, emit: &mut Emit<'_>) {
+        let open = &mut self.calls[emit.thread].open;
         let Some(place) = open.iter().rposition(|call| call.number == number) else { return };
         open.truncate(place + 1);
         let Some(mut call) = open.pop() else { return };
         emit.site = call.site;
+        let model = call.model.take();
+        let model = model.as_deref();
         match ending {
             Ending::Returned(result) => {
                 call.result = Some(result);
-                self.end_effects(&call, &|when| holds(when, result), emit);
+                self.end_effects(&call, model, &|when| holds(when, result), emit);
             }
             Ending::Failed(class) => {
                 let class = self.descriptions.class_names.get(&class);
@@ -252,13 +302,9 @@ impl Translator {
                     Some(Outcome::Throws(class)) => above.iter().any(|it| it == class.as_bytes()),
                     _ => false,
                 };
-                self.end_effects(&call, &failed, emit);
+                self.end_effects(&call, model, &failed, emit);
             }
         }
-    }
-
-    pub(super) fn in_thread(&mut self, thread: u64) -> &mut InThread {
-        self.calls.entry(thread).or_default()
     }
 
     /// What is known of a call at a site on a receiver.
@@ -309,7 +355,9 @@ impl Translator {
 
     /// Whether it is known how the next call of a thread ends, from what follows its beginning.
     pub(in super::super) fn is_decided(&mut self, thread: u64, following: RawEvents<'_>) -> bool {
-        is_decided(self.in_thread(thread).next_call(), following)
+        let thread = self.threads.get(thread);
+        let next = thread.map(|thread| self.calls[thread].next_call());
+        is_decided(next.unwrap_or(InThread::default().next_call()), following)
     }
 
     fn find_model(&self, site: u32, receiver: u64) -> Option<Arc<MethodModel>> {

@@ -1,6 +1,6 @@
 //! What the sentences of a model do in a running program.
 
-use unsnarl_models::{Effect, LockMode, Outcome, Place, Range};
+use unsnarl_models::{Effect, LockMode, MethodModel, Outcome, Place, Range};
 
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
@@ -15,10 +15,11 @@ impl Translator {
     pub(super) fn begin_effects(
         &mut self,
         call: &mut Call,
+        model: Option<&MethodModel>,
         holds: &dyn Fn(Option<&Outcome>) -> bool,
         emit: &mut Emit<'_>,
     ) {
-        let Some(model) = call.model.clone() else { return };
+        let Some(model) = model else { return };
         for (index, effect) in model.effects.iter().enumerate() {
             if needs_result(effect) {
                 continue;
@@ -90,10 +91,11 @@ impl Translator {
     pub(super) fn end_effects(
         &mut self,
         call: &Call,
+        model: Option<&MethodModel>,
         holds: &dyn Fn(Option<&Outcome>) -> bool,
         emit: &mut Emit<'_>,
     ) {
-        let Some(model) = call.model.clone() else { return };
+        let Some(model) = model else { return };
         for (index, effect) in model.effects.iter().enumerate() {
             match effect {
                 Effect::Acquire { lock, mode, when, .. } if holds(when.as_ref()) => {

@@ -1,5 +1,5 @@
-//! Accesses at places that do nothing else. They are nearly all events: what is known of such a place is found by its
-//! number at once, and the words of events are taken as they stand.
+//! Accesses and monitors at places that do nothing else. They are nearly all events: what is known of such a place is found
+//! by its number at once, and the words of events are taken as they stand.
 
 use super::calls::Emit;
 use super::ids::Member;
@@ -13,9 +13,10 @@ const MOST_PLACES: usize = 1 << 22;
 /// So many words before the id of an object memory is asked for what is known of it. Accesses to fields have two words and
 /// those to elements three: in the midst of either kind an id stands so many words behind an id.
 const AHEAD: usize = 30;
+/// What is known of so many objects stays in a cache by itself.
+const FEW_OBJECTS: usize = 1 << 15;
 
-/// Places, by their numbers, that access elements or a field that is not volatile, in code that needs no class to be
-/// initialized.
+/// Places, by their numbers, that access elements or a field that is not volatile, or enter and leave monitors.
 #[derive(Debug, Default)]
 pub(super) struct PlainPlaces(Vec<PlainPlace>);
 
@@ -23,39 +24,52 @@ pub(super) struct PlainPlaces(Vec<PlainPlace>);
 struct PlainPlace {
     site: SiteId,
     accesses: Accesses,
+    /// Whether its code needs classes to be initialized.
+    needs_classes: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Accesses {
-    /// Nothing, or it is not known yet.
+    /// It is not known yet, or the place is none of these.
     Unknown,
+    /// Nothing but monitors, as far as is known.
+    Nothing,
     Field(Member),
     Elements,
 }
 
+/// What an event of a place does.
+pub(super) enum Does {
+    Field(FieldId),
+    Elements,
+    Monitor,
+}
+
 impl Translator {
-    /// The place may be one of these: an event of it was translated, which accesses the field, or elements if there is
-    /// none.
-    pub(super) fn learn_plain(&mut self, number: u32, site: SiteId, field: Option<FieldId>) {
+    /// The place may be one of these: an event of it was translated.
+    pub(super) fn learn_plain(&mut self, number: u32, site: SiteId, does: Does) {
         let index = number as usize;
-        if index >= MOST_PLACES || !self.initialized_at[site].is_empty() {
+        if index >= MOST_PLACES {
             return;
         }
-        let accesses = match field {
-            None => Accesses::Elements,
-            Some(field) => match self.groups.member(field, self.tables.fields[field]) {
+        let accesses = match does {
+            Does::Monitor => Accesses::Nothing,
+            Does::Elements => Accesses::Elements,
+            Does::Field(field) => match self.groups.member(field, self.tables.fields[field]) {
                 Some(member) => Accesses::Field(member),
                 None => return,
             },
         };
         let PlainPlaces(places) = &mut self.plain;
         if index >= places.len() {
-            places.resize(index + 1, PlainPlace { site, accesses: Accesses::Unknown });
+            let unknown = PlainPlace { site, accesses: Accesses::Unknown, needs_classes: false };
+            places.resize(index + 1, unknown);
         }
-        places[index] = PlainPlace { site, accesses };
+        let needs_classes = !self.initialized_at[site].is_empty();
+        places[index] = PlainPlace { site, accesses, needs_classes };
     }
 
-    /// Does all that [`translate`](Self::translate) does, as long as events are at such places and nobody wants to know
+    /// Does all that [`translate`](Self::translate) does, as long as events are at such places, whose classes the thread has seen, and nobody wants to know
     /// which methods threads are in. What is left of the events. `later` are the thread's next ones: their objects are
     /// looked up soon as well.
     pub(super) fn plain_accesses<'w>(
@@ -70,25 +84,33 @@ impl Translator {
         const FIELD_WRITE: u8 = Kind::FieldWrite as u8;
         const ARRAY_READ: u8 = Kind::ArrayRead as u8;
         const ARRAY_WRITE: u8 = Kind::ArrayWrite as u8;
+        const MONITOR_ENTER: u8 = Kind::MonitorEnter as u8;
+        const MONITOR_EXIT: u8 = Kind::MonitorExit as u8;
         let RawEvents(mut rest) = events;
-        let is_access = |first: &u64| matches!(*first as u8, FIELD_READ..=ARRAY_WRITE);
-        if !self.stacks.are_empty() || !rest.first().is_some_and(is_access) {
+        let may_be_plain = |first: &u64| matches!(*first as u8, FIELD_READ..=MONITOR_EXIT);
+        if !self.stacks.are_empty() || !rest.first().is_some_and(may_be_plain) {
             return events;
         }
+        let asks_for_objects = self.tables.objects.len() > FEW_OBJECTS;
         let thread = self.thread(number);
         out.reserve(rest.len() / 2);
         while let [first, id, behind @ ..] = rest {
-            let Some(&PlainPlace { site, accesses }) =
+            let Some(&PlainPlace { site, accesses, needs_classes }) =
                 self.plain.0.get((first >> 8) as u32 as usize)
             else {
                 break;
             };
-            let ahead = match behind.get(AHEAD - 1) {
-                None => later.0.get(AHEAD - 1 - behind.len()),
-                found => found,
-            };
-            if let Some(&ahead) = ahead {
-                self.objects.prefetch(ahead);
+            if needs_classes && !self.is_settled(thread, site) {
+                break;
+            }
+            if asks_for_objects {
+                let ahead = match behind.get(AHEAD - 1) {
+                    None => later.0.get(AHEAD - 1 - behind.len()),
+                    found => found,
+                };
+                if let Some(&ahead) = ahead {
+                    self.objects.prefetch(ahead);
+                }
             }
             match (*first as u8, accesses) {
                 (kind @ (FIELD_READ | FIELD_WRITE), Accesses::Field(member)) => {
@@ -118,6 +140,18 @@ impl Translator {
                     );
                     rest = behind;
                 }
+                (MONITOR_ENTER | MONITOR_EXIT, Accesses::Unknown) => break,
+                // Behind the number stands the object.
+                (kind @ (MONITOR_ENTER | MONITOR_EXIT), _) => {
+                    let [object, behind @ ..] = behind else { break };
+                    let lock = self.lock(*object);
+                    let operation = match kind {
+                        MONITOR_ENTER => Operation::Acquire(lock),
+                        _ => Operation::Release(lock),
+                    };
+                    out.push(Event { thread, site, operation });
+                    rest = behind;
+                }
                 _ => break,
             }
         }
@@ -128,7 +162,7 @@ impl Translator {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::sync::Arc;
+    use std::sync::{Arc, LazyLock};
 
     use proptest::prelude::*;
     use unsnarl_models::Models;
@@ -138,8 +172,10 @@ mod tests {
     use crate::session::records::SiteRecord;
     use crate::session::translate::Descriptions;
 
+    static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin()));
+
     /// Fields of two classes, one of which has more of them than a group, elements, a static and a volatile field; what is
-    /// accessed in a constructor needs its class to be initialized.
+    /// accessed in a constructor needs its class to be initialized. Two objects are atomic references.
     fn translator(keeps_elements: bool) -> Translator {
         let mut lines: Vec<String> = (1..=10)
             .map(|site| format!("{site}\tA\tm\t()V\t\t\tfield\tA\tf{site}\tI\tplain"))
@@ -150,15 +186,22 @@ mod tests {
                 "12\tA\tm\t()V\t\t\telement",
                 "13\tA\tm\t()V\t\t\tfield\tB\tv\tI\tvolatile",
                 "14\tA\t<init>\t()V\t\t\tfield\tA\tf1\tI\tplain",
+                "15\tA\tm\t()V\t\t\tcall\tR\tget\t()Ljava/lang/Object;\tvirtual",
+                "16\tA\t<init>\t()V\t\t\tcall\tR\tget\t()Ljava/lang/Object;\tvirtual",
+                "17\tA\tm\t()V\t\t\tcall\tR\tset\t(Ljava/lang/Object;)V\tvirtual",
             ]
-            .map(str::to_owned),
+            .map(|line| line.replace("\tR\t", "\tjava/util/concurrent/atomic/AtomicReference\t")),
         );
         let mut descriptions = Descriptions::default();
+        descriptions.class_names.insert(9, b"java.util.concurrent.atomic.AtomicReference".to_vec());
+        for object in 1..3 {
+            *descriptions.class_of.get_mut(object) = 9;
+        }
         for line in lines {
             let site = SiteRecord::parse(line.as_bytes()).unwrap();
             descriptions.sites.insert(site.number, site);
         }
-        let mut translator = Translator::new(descriptions, Arc::new(Models::default()), false);
+        let mut translator = Translator::new(descriptions, Arc::clone(&MODELS), false);
         if keeps_elements {
             translator.keep_elements();
         }
@@ -167,8 +210,8 @@ mod tests {
 
     fn event() -> impl Strategy<Value = RawEvent> {
         use Kind::{
-            ArrayRead, ArrayWrite, ClassInitialized, FieldRead, FieldWrite, MonitorEnter,
-            NumberedRead, Object, StaticWrite,
+            ArrayRead, ArrayWrite, CallBegins, CallLooks, CallOperand, ClassInitialized, FieldRead,
+            FieldWrite, MonitorEnter, MonitorExit, NumberedRead, Object, StaticWrite,
         };
         let kinds = [
             FieldRead,
@@ -178,22 +221,46 @@ mod tests {
             ArrayRead,
             ArrayWrite,
             MonitorEnter,
+            MonitorEnter,
+            MonitorExit,
             NumberedRead,
             Object,
             StaticWrite,
             ClassInitialized,
+            CallBegins,
+            CallLooks,
+            CallLooks,
+            CallOperand,
         ];
         let kind = prop::sample::select(kinds.to_vec());
-        (kind, 0..17_u32, prop::array::uniform2(0..4_u64)).prop_map(|(kind, site, mut words)| {
+        (kind, 0..20_u32, prop::array::uniform2(0..4_u64)).prop_map(|(kind, site, mut words)| {
             words[kind.words()..].fill(0);
             RawEvent { kind, site, words }
         })
     }
 
+    /// Calls end at once, later or never.
+    fn with_ends(events: Vec<(RawEvent, u32)>) -> Vec<RawEvent> {
+        let mut calls = 0;
+        let mut all = Vec::new();
+        for (mut event, end) in events {
+            if matches!(event.kind, Kind::CallBegins | Kind::CallLooks) {
+                calls += 1;
+                event.site = 15 + event.site % 3;
+            }
+            all.push(event);
+            if end < 3 {
+                let site = (calls + 1_u32).saturating_sub(end);
+                all.push(RawEvent { kind: Kind::CallEnds, site, words: [0, u64::from(end)] });
+            }
+        }
+        all
+    }
+
     proptest! {
         #[test]
         fn accesses_are_translated_as_if_each_were_looked_at(
-            events in prop::collection::vec(event(), 0..80),
+            events in prop::collection::vec((event(), 0..6_u32), 0..80).prop_map(with_ends),
             keeps_elements: bool,
         ) {
             let bytes: Vec<u8> = events.iter().flat_map(write::event).collect();

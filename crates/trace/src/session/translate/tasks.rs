@@ -219,11 +219,11 @@ impl Translator {
         }
     }
 
-    pub(super) fn task_begins(&mut self, thread: u64, task: Value, emit: &mut Emit<'_>) {
+    pub(super) fn task_begins(&mut self, task: Value, emit: &mut Emit<'_>) {
         let Some(state) = self.orders.started.get(&task) else { return };
         let after: Vec<Value> = state.after.iter().copied().collect();
         let (is_periodic, is_of_stream) = (state.is_periodic, state.is_of_stream);
-        self.in_thread(thread).tasks.push(task);
+        self.calls[emit.thread].tasks.push(task);
         self.receive_from(&Key::TaskStart(task), emit);
         for place in after {
             self.join(place, emit);
@@ -242,14 +242,8 @@ impl Translator {
         }
     }
 
-    pub(super) fn task_ends(
-        &mut self,
-        thread: u64,
-        task: Value,
-        returned: Option<Value>,
-        emit: &mut Emit<'_>,
-    ) {
-        let tasks = &mut self.in_thread(thread).tasks;
+    pub(super) fn task_ends(&mut self, task: Value, returned: Option<Value>, emit: &mut Emit<'_>) {
+        let tasks = &mut self.calls[emit.thread].tasks;
         let Some(place) = tasks.iter().rposition(|&running| running == task) else { return };
         tasks.truncate(place);
         if let Some(returned) = returned
