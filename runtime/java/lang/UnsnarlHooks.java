@@ -158,15 +158,23 @@ public final class UnsnarlHooks {
         }
     }
 
+    /** Of a field that is not volatile nothing is left of this in compiled code, so that it may go into all of it. */
+    @ForceInline
     @Hidden
     public static void numberedReadEnds(int site) {
         long cell = UnsnarlSites.cell(site);
         if (cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0) {
-            UnsnarlThread thread = current();
-            long object = thread.pop(site);
-            if (object != 0) {
-                numbered(thread, NUMBERED_READ, site, object);
-            }
+            readEnds(site);
+        }
+    }
+
+    @DontInline
+    @Hidden
+    private static void readEnds(int site) {
+        UnsnarlThread thread = current();
+        long object = thread.pop(site);
+        if (object != 0) {
+            numbered(thread, NUMBERED_READ, site, object);
         }
     }
 
