@@ -3,9 +3,9 @@
 //! A program model has millions of small things that point at each other. They are named here by
 //! `u32` ids with a type each, so that a block can never be used where a value is meant. The type of
 //! a container says who owns what: a [`PrimaryMap`] creates the entities, a [`SecondaryMap`]
-//! annotates entities that somebody else created, and so does a [`PagedMap`] where there are millions, an [`EntitySet`] selects some of them, an
-//! [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one id. [`components`] are the cycles of a graph,
-//! and [`prefetch`] is for those who know which entities they will look at soon.
+//! annotates entities that somebody else created, and so does a [`PagedMap`] where there are millions, an
+//! [`EntitySet`] selects some of them, an [`Interner`] gives equal byte strings and a [`UniqueMap`] equal values one
+//! id. [`components`] are the cycles of a graph, and [`prefetch`] is for those who know which entities they will look at soon.
 //!
 //! This crate knows nothing of Java.
 

@@ -47,6 +47,7 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
     let all = || {
         models.classes().flat_map(|(class, model)| {
             model.methods().map(move |(_, parameters, method)| Speaker {
+                models,
                 class,
                 parameters,
                 method,
@@ -89,6 +90,7 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
 
 /// A modelled method, in whose sentences a place has a class.
 struct Speaker<'m> {
+    models: &'m Models,
     class: &'m [u8],
     parameters: Option<&'m [u8]>,
     method: &'m MethodModel,
@@ -109,7 +111,12 @@ impl Speaker<'_> {
                 let descriptor = MethodDescriptor::parse(&descriptor)?;
                 let parameter = descriptor.parameters().nth((*position).into())?;
                 let class = parameter.descriptor().strip_prefix(b"L")?.strip_suffix(b";")?;
-                (class != b"java/lang/Object").then(|| class.into())
+                // What is declared as a number may be an atomic one: only who sends itself is no more than that.
+                let model = self.models.methods_of(class)?;
+                let is_send = |effect: &Effect| matches!(effect, Effect::Send { .. });
+                let sends =
+                    model.methods().any(|(_, _, method)| method.effects.iter().any(is_send));
+                sends.then(|| class.into())
             }
             _ => None,
         }
@@ -153,6 +160,7 @@ mod tests {
         let bell = "[methods.\"a.Bell\"]\n";
         for sentence in [
             "\"ring(Object)\" = \"send arg0\"",
+            "\"ring(Number)\" = \"send arg0\"",
             "\"ring()\" = [\"return this.last\", \"send result\"]",
             "\"put(Object)\" = \"flow arg0 -> this.last\"\n\"ring()\" = \"send this.last\"",
         ] {
