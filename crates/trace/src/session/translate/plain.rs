@@ -69,9 +69,9 @@ impl Translator {
         places[index] = PlainPlace { site, accesses, needs_classes };
     }
 
-    /// Does all that [`translate`](Self::translate) does, as long as events are at such places, whose classes the thread has seen, and nobody wants to know
-    /// which methods threads are in. What is left of the events. `later` are the thread's next ones: their objects are
-    /// looked up soon as well.
+    /// Does all that [`translate`](Self::translate) does, as long as events are at such places, whose classes the thread has
+    /// seen, and nobody wants to know which methods threads are in. What is left of the events. `later` are the thread's
+    /// next ones: their objects are looked up soon as well.
     pub(super) fn plain_accesses<'w>(
         &mut self,
         number: u64,
