@@ -34,7 +34,7 @@ use unsnarl_entity::{EntityId, PagedMap};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Elements, Event, Filter, Operation, Tables, VariableId};
 
-use self::arrays::{Access, Arrays, Race};
+use self::arrays::{Arrays, Race, Raced};
 use self::every_pair::EveryPair;
 use self::states::{State, States};
 use crate::clocks::{Clocks, ThreadClock};
@@ -195,29 +195,24 @@ impl HappensBefore {
                 Operation::ReadElements(elements) | Operation::WriteElements(elements) => {
                     let is_read = matches!(event.operation, Operation::ReadElements(_));
                     let kind = if is_read { Kind::Read } else { Kind::Write };
-                    let (races, newly_racy) = (Vec::new(), 0);
-                    let states = &mut self.states;
-                    let mut access = Access { states, clock, kind, last, races, newly_racy };
-                    self.arrays.access(elements, &mut access);
-                    let Access { races, newly_racy, .. } = access;
-                    self.racy_variables += newly_racy;
-                    if races.is_empty() {
+                    let Some(raced) =
+                        self.arrays.access(elements, kind, last, clock, &mut self.states)
+                    else {
                         continue;
-                    }
+                    };
+                    let Raced { races, newly_racy } = *raced;
+                    self.racy_variables += newly_racy;
                     self.elements_race(event, elements, kind, &races, tables);
                     return &events[index + 1..];
                 }
                 _ => return &events[index..],
             };
             let OfVariable(state) = &mut self.variables[variable];
-            if state.access(is_write, last, clock) {
+            if state.is_repeated(is_write, epoch) || state.access(is_write, last, clock) {
                 continue;
             }
-            let (kind, is_ordered) = match is_write {
-                false => (Kind::Read, self.states.read(state, last, clock)),
-                true => (Kind::Write, self.states.write(state, last, clock)),
-            };
-            if !is_ordered {
+            let kind = if is_write { Kind::Write } else { Kind::Read };
+            if !self.states.access(state, kind, last, clock) {
                 self.race(event, variable, kind, last, tables);
                 return &events[index + 1..];
             }

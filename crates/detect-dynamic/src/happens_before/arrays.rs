@@ -47,11 +47,17 @@ struct OfArray {
 }
 
 /// What elements are accessed by, and what comes of it.
-pub(super) struct Access<'a> {
-    pub(super) states: &'a mut States,
-    pub(super) clock: &'a ThreadClock,
-    pub(super) kind: Kind,
-    pub(super) last: Last,
+struct Access<'a> {
+    states: &'a mut States,
+    clock: &'a ThreadClock,
+    kind: Kind,
+    last: Last,
+    raced: Option<Box<Raced>>,
+}
+
+/// What an access to elements that have had a race, or have one now, tells.
+#[derive(Default)]
+pub(super) struct Raced {
     /// Elements that race, with the earlier accesses that they race with.
     pub(super) races: Vec<Race>,
     /// How many elements race for the first time.
@@ -105,11 +111,24 @@ impl Default for Block {
 }
 
 impl Arrays {
-    pub(super) fn access(&mut self, elements: Elements, access: &mut Access<'_>) {
+    /// An access at `last` by the thread with the clock. What it tells, unless the elements never had a race.
+    #[inline(never)]
+    pub(super) fn access(
+        &mut self,
+        elements: Elements,
+        kind: Kind,
+        last: Last,
+        clock: &ThreadClock,
+        states: &mut States,
+    ) -> Option<Box<Raced>> {
         let OfArray { first, others } = self.array(elements.array());
+        let mut access = Access { states, clock, kind, last, raced: None };
         if let Some(state) = single(first, elements) {
-            let index = elements.lowest() as usize;
-            return access.on(state, Stride { first: index, step: 1, count: 1 });
+            if !state.is_repeated(kind == Kind::Write, last.epoch) {
+                let index = elements.lowest() as usize;
+                access.on(state, Stride { first: index, step: 1, count: 1 });
+            }
+            return access.raced;
         }
         let (lowest, highest) = (elements.lowest() as usize, elements.highest() as usize);
         let step = elements.step() as usize;
@@ -124,9 +143,10 @@ impl Arrays {
             let end = (highest + 1).min(base + BLOCK);
             let count = (end - next).div_ceil(step);
             let block = if number == 0 { &mut *first } else { &mut others[number - 1] };
-            block.access(Stride { first: next - base, step, count }, base, access);
+            block.access(Stride { first: next - base, step, count }, base, &mut access);
             next += count * step;
         }
+        access.raced
     }
 
     #[inline(always)]
@@ -256,23 +276,20 @@ impl Access<'_> {
         if state.access(*kind == Kind::Write, *last, clock) {
             return;
         }
-        let is_ordered = match kind {
-            Kind::Read => states.read(state, *last, clock),
-            Kind::Write => states.write(state, *last, clock),
-        };
-        if !is_ordered {
+        if !states.access(state, *kind, *last, clock) {
             self.race(state, elements);
         }
     }
 
     #[cold]
     fn race(&mut self, state: &mut State, elements: Stride) {
+        let raced = self.raced.get_or_insert_default();
         if !state.is_racy() {
-            self.newly_racy += elements.count as u64;
+            raced.newly_racy += elements.count as u64;
         }
         let unordered = self.states.race(state, self.kind, self.last, self.clock);
         if !unordered.is_empty() {
-            self.races.push(Race { elements, unordered });
+            raced.races.push(Race { elements, unordered });
         }
     }
 }
@@ -339,7 +356,7 @@ fn on_runs(
     let mut has_changed = false;
     while start < end {
         let Run { end: run_end, state } = runs[at];
-        if !States::is_repeated(&state, access.kind, access.last) {
+        if !state.is_repeated(access.kind == Kind::Write, access.last.epoch) {
             has_changed = true;
             if start < begin {
                 runs.insert(at, Run { end: begin, state: access.states.copy(state) });

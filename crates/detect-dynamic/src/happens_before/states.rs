@@ -49,6 +49,15 @@ impl State {
         self.write.epoch == Epoch::NEVER && self.read.epoch == Epoch::NEVER
     }
 
+    /// Whether an access at that time would change nothing.
+    #[inline(always)]
+    pub(super) fn is_repeated(&self, is_write: bool, now: Epoch) -> bool {
+        match is_write {
+            false => self.read.epoch == now,
+            true => self.write.epoch == now && !self.is_read_shared(),
+        }
+    }
+
     /// An access at `last` by the thread with the clock, if it certainly comes behind all others: then it is done. Nothing
     /// in here can be foreseen by a processor that guesses, so that there is one jump alone, which is hardly ever taken.
     #[inline(always)]
@@ -115,9 +124,23 @@ struct History {
 }
 
 impl States {
-    /// A read at `last` by the thread with the clock. False if the variable has had a race, or has one now.
+    /// An access at `last` by the thread with the clock. False if the variable has had a race, or has one now.
     #[inline]
-    pub(super) fn read(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
+    pub(super) fn access(
+        &mut self,
+        state: &mut State,
+        kind: Kind,
+        last: Last,
+        clock: &ThreadClock,
+    ) -> bool {
+        match kind {
+            Kind::Read => self.read(state, last, clock),
+            Kind::Write => self.write(state, last, clock),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
         if state.read.epoch == last.epoch {
             return true;
         }
@@ -147,9 +170,8 @@ impl States {
         }
     }
 
-    /// A write at `last` by the thread with the clock. False if the variable has had a race, or has one now.
     #[inline]
-    pub(super) fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
+    fn write(&mut self, state: &mut State, last: Last, clock: &ThreadClock) -> bool {
         if state.write.epoch == last.epoch && !state.is_read_shared() {
             return true;
         }
@@ -215,15 +237,6 @@ impl States {
         let place = self.histories.put(history);
         *state = State::racy(place);
         place
-    }
-
-    /// Whether an access at that time would change nothing.
-    #[inline]
-    pub(super) fn is_repeated(state: &State, kind: Kind, last: Last) -> bool {
-        match kind {
-            Kind::Read => state.read.epoch == last.epoch,
-            Kind::Write => state.write.epoch == last.epoch && !state.is_read_shared(),
-        }
     }
 
     /// The same state for another variable.
