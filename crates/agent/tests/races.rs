@@ -66,6 +66,11 @@ fn atomics_handles_and_updaters_order() {
 }
 
 #[test]
+fn what_the_library_accesses_for_the_program_races() {
+    only_the_racy_race("LibraryAccesses", 17, &["int[1]"]);
+}
+
+#[test]
 fn collections_hand_over() {
     only_the_racy_race("Containers", 17, &[]);
 }

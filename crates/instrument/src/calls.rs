@@ -113,7 +113,12 @@ impl Calls {
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
         let call = self.call([model], None, &method.descriptor)?;
-        Some(RecordedCall { counted: call.looks && self.counted.contains(model_class), ..call })
+        // Who reads a variable of another object, or elements, does more than to look at the receiver.
+        let reads = |effect: &Effect| matches!(effect, Effect::Read { .. }) && orders(effect);
+        let counted = call.looks
+            && self.counted.contains(model_class)
+            && !model.effects.iter().any(reads);
+        Some(RecordedCall { counted, ..call })
     }
 
     /// A call whose model depends on the class of the receiver: one of the modelled classes that
