@@ -11,11 +11,12 @@ use std::time::Duration;
 use support::{Program, Recording, printed};
 use unsnarl_trace::{Event, Operation};
 
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "Accesses",
     "Behaviour",
     "Containers",
     "Counter",
+    "LibraryAccesses",
     "Objects",
     "Synchronizers",
     "Tasks",

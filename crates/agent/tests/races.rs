@@ -7,7 +7,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::Program;
-use unsnarl_trace::{Event, Operation, ThreadId, Variable};
+use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_trace::{Event, Operation, Source, ThreadId, Variable};
 
 #[test]
 fn racy_twins_race_and_the_others_do_not() {
@@ -67,7 +68,46 @@ fn atomics_handles_and_updaters_order() {
 
 #[test]
 fn what_the_library_accesses_for_the_program_races() {
-    only_the_racy_race("LibraryAccesses", 17, &["int[1]"]);
+    let elements = [
+        "boolean[2]",
+        "byte[3]",
+        "char[1]",
+        "float[2]",
+        "int[1]",
+        "java.lang.Integer[0]",
+        "java.lang.Long[1]",
+        "java.lang.String[2]",
+        "long[3]",
+    ];
+    only_the_racy_race("LibraryAccesses", 17, &elements);
+}
+
+/// Who looks at elements together is told all of them, however many.
+#[test]
+fn many_elements_are_copied_at_once() {
+    for jdk in unsnarl_testing::jdks() {
+        let program = Program::compile(&jdk, "LargeCopies");
+        unsnarl_testing::run(&mut program.watched(&jdk, &[]));
+        let mut session = unsnarl_trace::session::open(&program.session()).unwrap();
+        session.keep_elements();
+        let mut detector = (DETECTORS[0].make)(&Options::default());
+        let mut batch = Vec::new();
+        let mut racing = BTreeSet::new();
+        loop {
+            session.next_batch(&mut batch).unwrap();
+            if batch.is_empty() {
+                break;
+            }
+            detector.on_all(&batch, session.tables());
+            racing.extend(detector.take_racing_events().iter().map(|event| {
+                match event.variable.variable(session.tables()) {
+                    Variable::Element(_, index) => index,
+                    other => panic!("{other:?}"),
+                }
+            }));
+        }
+        assert_eq!(racing, [65_536, 190_000].into(), "{}", jdk.name());
+    }
 }
 
 #[test]

@@ -252,6 +252,7 @@ pub(crate) fn invoke(code: &mut Inserter<'_, '_>, hook: Hook) -> Result<(), Pool
 fn operand_hook(parameter: FieldType<'_>, what: OperandKind) -> Hook {
     match (what, parameter.descriptor()) {
         (OperandKind::Reference, _) => hooks::REFERENCE,
+        (OperandKind::Array, _) => hooks::ARRAY,
         (OperandKind::Elements, _) => hooks::ELEMENTS,
         (OperandKind::Text, _) => hooks::TEXT,
         (OperandKind::Number, b"J") => hooks::LONG,

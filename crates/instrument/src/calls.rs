@@ -115,9 +115,8 @@ impl Calls {
         let call = self.call([model], None, &method.descriptor)?;
         // Who reads a variable of another object, or elements, does more than to look at the receiver.
         let reads = |effect: &Effect| matches!(effect, Effect::Read { .. }) && orders(effect);
-        let counted = call.looks
-            && self.counted.contains(model_class)
-            && !model.effects.iter().any(reads);
+        let counted =
+            call.looks && self.counted.contains(model_class) && !model.effects.iter().any(reads);
         Some(RecordedCall { counted, ..call })
     }
 
@@ -206,8 +205,10 @@ impl Calls {
                 | Effect::Receive { .. }
                 | Effect::Join { .. }
                 | Effect::Read { .. }
+                | Effect::Write { atomic: false, .. }
                 | Effect::Call(_)
                 | Effect::Flow { .. }
+                | Effect::Copy { .. }
                 | Effect::Return(_)
                 | Effect::Reflect(_)
         )
@@ -310,6 +311,13 @@ impl Calls {
                 _ => deciding(effect),
             };
             let is_access = matches!(effect, Effect::Read { .. } | Effect::Write { .. });
+            if let Effect::Read { place: Place::Element(array), range: Some(range), .. }
+            | Effect::Write { place: Place::Element(array), range: Some(range), .. } = effect
+                && range.depends_on_length()
+                && let Some(position) = position(array, parameters.len())
+            {
+                add(position, OperandKind::Array);
+            }
             for part in places.iter().flat_map(|place| place.parts()) {
                 match part {
                     Place::Thread => thread = true,

@@ -56,6 +56,8 @@ pub(crate) const NUMBERED_STATIC_WRITE: Hook = hook("numberedStaticWrite", "(I)V
 /// Before an access to an element of an array.
 pub(crate) const ARRAY_READ: Hook = of_arrays("arrayRead", "(Ljava/lang/Object;II)V");
 pub(crate) const ARRAY_WRITE: Hook = of_arrays("arrayWrite", "(Ljava/lang/Object;II)V");
+/// Before an array is copied as a whole.
+pub(crate) const ARRAY_COPIED: Hook = of_arrays("copied", "(Ljava/lang/Object;I)V");
 /// Where a loop is left, for what it has accessed in one array: the array, what the counter had at first and has in this
 /// round, the last access that the round came to, step and offset and number of the access, and its site.
 pub(crate) const LOOP_READ: Hook = of_arrays("loopRead", "(Ljava/lang/Object;IIIII)V");
@@ -67,6 +69,7 @@ pub(crate) const EXACT_STATIC_READ: Hook = exact("staticReadBegins", "(I)V");
 pub(crate) const EXACT_STATIC_WRITE: Hook = exact("staticWriteBegins", "(I)V");
 pub(crate) const EXACT_ELEMENT_READ: Hook = exact("elementReadBegins", "(Ljava/lang/Object;II)V");
 pub(crate) const EXACT_ELEMENT_WRITE: Hook = exact("elementWriteBegins", "(Ljava/lang/Object;II)V");
+pub(crate) const EXACT_ARRAY_COPIED: Hook = exact("copied", "(Ljava/lang/Object;I)V");
 pub(crate) const EXACT_ENDS: Hook = exact("ends", "()V");
 /// After a monitor was entered, before it is left.
 pub(crate) const MONITOR_ENTERED: Hook = hook("monitorEntered", "(Ljava/lang/Object;I)V");
@@ -100,6 +103,7 @@ pub(crate) const PROCESS_STARTS: Hook =
 pub(crate) const CONSIDERS: Hook = of_calls("considers", "(Ljava/lang/Object;II)I");
 /// What a call that is recorded is about.
 pub(crate) const REFERENCE: Hook = of_calls("reference", "(Ljava/lang/Object;II)V");
+pub(crate) const ARRAY: Hook = of_calls("array", "(Ljava/lang/Object;II)V");
 pub(crate) const ELEMENTS: Hook = of_calls("elements", "(Ljava/lang/Object;II)V");
 pub(crate) const TEXT: Hook = of_calls("text", "(Ljava/lang/Object;II)V");
 pub(crate) const INT: Hook = of_calls("number", "(III)V");

@@ -63,6 +63,11 @@ pub(crate) fn may_clone(method: &MemberRef<'_>) -> bool {
         && !method.class.starts_with(b"[")
 }
 
+/// Whether a call copies an array.
+pub(crate) fn clones_array(method: &MemberRef<'_>) -> bool {
+    method.name == b"clone" && method.class.starts_with(b"[")
+}
+
 pub(crate) fn add_field(class: &mut ClassEditor<'_>) -> Result<(), EditError> {
     let access = flags::PRIVATE | flags::TRANSIENT | flags::SYNTHETIC;
     class.add_field(access, ID_FIELD, b"J")?;

@@ -18,7 +18,7 @@ use self::field::field_name;
 use self::references::References;
 use crate::call_probe::CallProbe;
 use crate::hooks::{self, Hook};
-use crate::identity::may_clone;
+use crate::identity::{clones_array, may_clone};
 use crate::plan::{Events, Filters};
 use crate::probe::{EXTRA_STACK, Probe};
 use crate::quiet::QuietMethods;
@@ -243,9 +243,21 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             Instruction::Plain(MonitorExit) if self.events.synchronization => {
                 self.monitor_exit(node, line, pool)?;
             }
-            Instruction::Invoke { opcode: InvokeVirtual | InvokeSpecial, method }
+            Instruction::Invoke { opcode: InvokeVirtual, method }
+                if self.events.arrays
+                    && pool.member(method).is_some_and(|member| clones_array(&member)) =>
+            {
+                let site = self.site(line, Operation::Element);
+                let is_exact = self.events.exact;
+                let hook = if is_exact { hooks::EXACT_ARRAY_COPIED } else { hooks::ARRAY_COPIED };
+                Probe::before(&mut self.code, pool, node).top(hook, site)?;
+            }
+            Instruction::Invoke { opcode: opcode @ (InvokeVirtual | InvokeSpecial), method }
                 if pool.member(method).is_some_and(|member| may_clone(&member)) =>
             {
+                if self.events.fields && self.events.synchronization {
+                    self.call(node, line, opcode, method, pool)?;
+                }
                 self.has_probes = true;
                 Probe::before(&mut self.code, pool, node).duplicate();
                 if let Some(next) = self.code.next(node) {

@@ -94,7 +94,9 @@ pub enum OperandKind {
     Number,
     /// Which object it is, and what the string says.
     Text,
-    /// Which object it is, and which are its elements.
+    /// Which object it is, and how many elements it has.
+    Array,
+    /// Which object it is, which are its elements, and how many an array has.
     Elements,
 }
 

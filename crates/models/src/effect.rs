@@ -275,7 +275,7 @@ pub enum Effect {
     Read {
         /// What is read.
         place: Place,
-        /// Which elements, if the place is any element of an array; all without it.
+        /// Which elements, if the place is any element of an array: these and no others. Some of them without it.
         range: Option<Range>,
         /// Cannot race with another atomic access.
         atomic: bool,
@@ -284,7 +284,7 @@ pub enum Effect {
     Write {
         /// What is written.
         place: Place,
-        /// Which elements, if the place is any element of an array; all without it.
+        /// Which elements, if the place is any element of an array: these and no others. Some of them without it.
         range: Option<Range>,
         /// Cannot race with another atomic access.
         atomic: bool,
@@ -295,13 +295,41 @@ pub enum Effect {
     Reflect(Reflect),
 }
 
-/// Some of the elements of an array, one after another.
+/// Elements of an array, one after another, or the fields of an object if it has no ends.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Range {
-    /// The index of the first.
-    pub from: Place,
-    /// How many they are.
-    pub count: Place,
+    /// The index of the first; 0 without it.
+    pub from: Option<Place>,
+    /// Where they end; without it, where the array does.
+    pub end: Option<RangeEnd>,
+}
+
+/// Where a range of elements ends.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum RangeEnd {
+    /// They are so many.
+    Count(Place),
+    /// In front of this index, or where the array ends if that comes first.
+    Before(Place),
+}
+
+impl Range {
+    /// All of them.
+    pub const ALL: Self = Self { from: None, end: None };
+
+    /// Whether one has to know how long the array is.
+    #[must_use]
+    pub fn depends_on_length(&self) -> bool {
+        !matches!(self.end, Some(RangeEnd::Count(_)))
+    }
+
+    /// What its ends are.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        let end = self.end.as_ref().map(|end| match end {
+            RangeEnd::Count(place) | RangeEnd::Before(place) => place,
+        });
+        self.from.iter().chain(end)
+    }
 }
 
 /// Acts on classes and members that are known at run time only.
@@ -486,12 +514,21 @@ fn once_word(once: bool) -> &'static str {
     if once { " once" } else { "" }
 }
 
-/// ` from P for Q`, or nothing.
+/// ` from P for Q`, ` from P to Q`, ` all`, or nothing.
 struct Ranged<'a>(Option<&'a Range>);
 
 impl fmt::Display for Ranged<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |range| write!(f, " from {} for {}", range.from, range.count))
+        let Some(range) = self.0 else { return Ok(()) };
+        if *range == Range::ALL {
+            return f.write_str(" all");
+        }
+        write!(f, "{}", Phrase("from", range.from.as_ref()))?;
+        match &range.end {
+            Some(RangeEnd::Count(place)) => write!(f, " for {place}"),
+            Some(RangeEnd::Before(place)) => write!(f, " to {place}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -22,7 +22,8 @@ use rustc_hash::FxHashMap;
 
 pub use class_model::{ClassModel, MethodModel};
 pub use effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    StartKind,
 };
 pub use file::ModelError;
 pub use parse::{SentenceError, parse};

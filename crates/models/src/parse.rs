@@ -6,7 +6,8 @@
 use smallvec::SmallVec;
 
 use crate::effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    StartKind,
 };
 use crate::key;
 
@@ -194,11 +195,20 @@ impl<'a> Parser<'a> {
     }
 
     fn range(&mut self) -> Result<Option<Range>, SentenceError> {
-        let Some(from) = self.phrase("from")? else { return Ok(None) };
-        let Some(count) = self.phrase("for")? else {
-            return Err(self.expected("`for` and how many"));
-        };
-        Ok(Some(Range { from, count }))
+        if self.accept_word("all") {
+            return Ok(Some(Range::ALL));
+        }
+        let from = self.phrase("from")?;
+        if let Some(count) = self.phrase("for")? {
+            return Ok(Some(Range { from, end: Some(RangeEnd::Count(count)) }));
+        }
+        if let Some(end) = self.phrase("to")? {
+            return Ok(Some(Range { from, end: Some(RangeEnd::Before(end)) }));
+        }
+        match from {
+            Some(_) => Err(self.expected("`for` and how many, or `to` and an index")),
+            None => Ok(None),
+        }
     }
 
     fn start(&mut self) -> Result<Effect, SentenceError> {

@@ -1,6 +1,6 @@
 //! Which places a sentence talks about.
 
-use crate::{Call, Effect, Place, Reflect};
+use crate::{Call, Effect, Place, Range, Reflect};
 
 /// The slots that hold what is in a collection, by convention.
 pub const CONTENTS: [&str; 3] = ["element", "key", "value"];
@@ -69,7 +69,7 @@ impl Effect {
             | Effect::Limited(place)
             | Effect::Return(place) => vec![place],
             Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
-                let range = range.iter().flat_map(|range| [&range.from, &range.count]);
+                let range = range.iter().flat_map(Range::places);
                 std::iter::once(place).chain(range).collect()
             }
             Effect::Call(call) | Effect::Later(call) => call.places(),

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use unsnarl_models::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, Reflect, StartKind, parse,
+    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    StartKind, parse,
 };
 
 /// Canonical sentences: they are written back as they are.
@@ -38,6 +39,9 @@ const CANONICAL: &[&str] = &[
     "return static java.util.concurrent.ForkJoinPool::common",
     "copy this -> result",
     "read arg0[arg1] atomic",
+    "read arg0[] all",
+    "read arg0[] to arg1",
+    "write arg0[] from arg1 to arg2",
     "write this.element",
     "write arg0[this] atomic when true",
     "reflect class arg0 -> result",
@@ -247,7 +251,10 @@ fn synchronization() -> impl Strategy<Value = Effect> {
 }
 
 fn range() -> impl Strategy<Value = Option<Range>> {
-    prop::option::of((place(), place()).prop_map(|(from, count)| Range { from, count }))
+    let end = prop_oneof![place().prop_map(RangeEnd::Count), place().prop_map(RangeEnd::Before),];
+    let some =
+        (prop::option::of(place()), end).prop_map(|(from, end)| Range { from, end: Some(end) });
+    prop::option::of(prop_oneof![Just(Range::ALL), some])
 }
 
 fn effect() -> impl Strategy<Value = Effect> {

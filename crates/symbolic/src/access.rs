@@ -103,6 +103,8 @@ fn modelled<'m>(
     let mut locked = None;
     for effect in &call.model.effects {
         let (kind, place, atomic, when) = match effect {
+            // To copy an object is no access here.
+            Effect::Read { place: Place::This, range: Some(_), .. } => continue,
             Effect::Read { place, atomic, .. } => (AccessKind::Read, place, *atomic, &None),
             Effect::Write { place, atomic, when, .. } => (AccessKind::Write, place, *atomic, when),
             Effect::Acquire { lock, .. } => {

@@ -91,6 +91,14 @@ public final class UnsnarlArrays {
         }
     }
 
+    /** Called in front of {@code array.clone()}, which cannot fail but for lack of memory. */
+    @Hidden
+    public static void copied(Object array, int site) {
+        if (array != null) {
+            elements(UnsnarlHooks.ARRAY_READ, array, 0, Array.getLength(array) - 1L, 1, site);
+        }
+    }
+
     /** Elements at equal distances, the last one included. */
     @Hidden
     private static void elements(int kind, Object array, long first, long last, int step, int site) {
@@ -116,7 +124,7 @@ public final class UnsnarlArrays {
         if (owner == (int) thread.id) {
             return;
         }
-        boolean known = owner != UnsnarlOwners.NOBODY && (last - first < SHORT_LOOP
+        boolean known = FILTERS && owner != UnsnarlOwners.NOBODY && (last - first < SHORT_LOOP
                 ? areKnown(thread, kind, entry.id, (int) first, (int) last, step)
                 : thread.knowsLoop(entry.id, site, (int) first, (int) last, step));
         if (known) {

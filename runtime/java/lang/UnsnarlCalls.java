@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.lang.reflect.Array;
 import java.util.Collection;
 import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.DontInline;
@@ -14,10 +15,11 @@ import jdk.internal.vm.annotation.Hidden;
  * which stands in the place of the site when it ends. That a call fails is told only where it matters.
  */
 public final class UnsnarlCalls {
-    /** Where an operand stands: an argument, an element of one, the calling thread, what a task returns. */
+    /** Where an operand stands: an argument, an element of one, the calling thread, what a task returns, the length of one. */
     private static final int ELEMENT = 0x100;
     private static final int THREAD = 0x200;
     private static final int RETURNED = 0x400;
+    private static final int LENGTH = 0x800;
     /** In {@code considered}: the call is recorded and makes others run methods of what it is about. */
     private static final int RUNS = 2;
     /** The answers of {@link UnsnarlModelled} in {@code considered}, which has twice as much where a call runs something. */
@@ -78,6 +80,18 @@ public final class UnsnarlCalls {
         }
     }
 
+    /** An argument that is an array of which many elements matter. */
+    @Hidden
+    public static void array(Object argument, int position, int considered) {
+        if (considered != 0 && argument != null) {
+            UnsnarlThread thread = UnsnarlHooks.current();
+            operand(thread, argument, position, considered);
+            if (argument.getClass().isArray()) {
+                operand(thread, position | LENGTH, Array.getLength(argument));
+            }
+        }
+    }
+
     /** An argument whose elements matter. Only collections of the JDK are asked for them. */
     @Hidden
     public static void elements(Object argument, int position, int considered) {
@@ -92,7 +106,7 @@ public final class UnsnarlCalls {
             elements = collection.toArray();
         }
         UnsnarlThread thread = UnsnarlHooks.current();
-        operand(thread, argument, position, considered);
+        array(argument, position, considered);
         if (elements != null) {
             for (Object element : elements) {
                 if (element != null) {

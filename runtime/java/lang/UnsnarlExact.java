@@ -107,6 +107,15 @@ public final class UnsnarlExact {
         }
     }
 
+    /** An array is copied as a whole, which is no step together with its number. */
+    @Hidden
+    public static void copied(Object array, int site) {
+        if (array != null) {
+            UnsnarlArrays.copied(array, site);
+            UnsnarlHooks.numbered(UnsnarlHooks.current(), UnsnarlHooks.GOES_ON, 0);
+        }
+    }
+
     /** Called behind every access. */
     @Hidden
     public static void ends() {

@@ -1,5 +1,6 @@
 import java.lang.reflect.Array;
 import java.lang.reflect.Field;
+import java.util.Arrays;
 
 /**
  * Accesses that the library makes for the program: the names of the fields say which race, and so do the arrays, which are of
@@ -64,9 +65,120 @@ public class LibraryAccesses {
         });
     }
 
+    /** Of the copied elements, and of no others. */
+    static void copies() throws Exception {
+        byte[] cloned = new byte[4];
+        both(() -> cloned.clone(), () -> cloned[3] = 1);
+        short[] none = new short[0];
+        both(() -> none.clone(), () -> none.clone());
+        char[] shorter = new char[4];
+        both(() -> Arrays.copyOf(shorter, 2), () -> {
+            shorter[1] = 1;
+            shorter[2] = 1;
+        });
+        long[] longer = new long[4];
+        both(() -> Arrays.copyOf(longer, 9), () -> longer[3] = 1);
+        float[] part = new float[8];
+        both(() -> Arrays.copyOfRange(part, 2, 4), () -> {
+            part[1] = 1;
+            part[2] = 1;
+            part[4] = 1;
+        });
+    }
+
+    static void wholes() throws Exception {
+        boolean[] filled = new boolean[4];
+        both(() -> Arrays.fill(filled, true), () -> filled[2] = true);
+        String[] partly = new String[8];
+        both(() -> Arrays.fill(partly, 1, 3, ""), () -> {
+            partly[0] = "";
+            partly[2] = "";
+            partly[3] = "";
+        });
+        Integer[] sorted = {3, 1, 2};
+        both(() -> Arrays.sort(sorted, (a, b) -> a - b), () -> sorted[0] = 1);
+        Long[] printed = {3L, 1L, 2L};
+        both(() -> Arrays.toString(printed), () -> printed[1] = 1L);
+        Short[] refused = {1, 2, 3};
+        both(() -> {
+            try {
+                Arrays.fill(refused, 1, 9, null);
+            } catch (ArrayIndexOutOfBoundsException expected) {
+                refused[0] = 1;
+            }
+        }, () -> refused[1] = 1);
+    }
+
+    static class Above implements Cloneable {
+        int aboveRacy;
+        int aboveOk;
+        volatile int volatileOk;
+
+        Above copy() throws CloneNotSupportedException {
+            return (Above) clone();
+        }
+    }
+
+    static class Below extends Above {
+        int belowRacy;
+        final int finalOk = 1;
+
+        @Override
+        protected Below clone() throws CloneNotSupportedException {
+            return (Below) super.clone();
+        }
+    }
+
+    /** A clone of its own, which copies nothing but what it says. */
+    static class Own implements Cloneable {
+        int ownRacy;
+        int ownOk;
+
+        @Override
+        public Own clone() {
+            Own copy = new Own();
+            copy.ownRacy = ownRacy;
+            return copy;
+        }
+    }
+
+    static class Unable {
+        int unableOk;
+
+        void copy() {
+            try {
+                clone();
+            } catch (CloneNotSupportedException expected) {
+                unableOk++;
+            }
+        }
+    }
+
+    static void objects() throws Exception {
+        Above above = new Above();
+        both(() -> above.copy(), () -> above.aboveRacy = 1);
+        above.copy();
+        both(() -> above.volatileOk = 1, () -> above.copy());
+        Below below = new Below();
+        both(() -> below.copy(), () -> below.belowRacy = 1);
+        below.aboveOk = ((Below) below.copy()).finalOk;
+        Own own = new Own();
+        both(() -> own.clone(), () -> {
+            own.ownRacy = 1;
+            own.ownOk = 1;
+        });
+        Unable unable = new Unable();
+        Thread thread = start(unable::copy);
+        thread.join();
+        unable.copy();
+    }
+
     public static void main(String[] arguments) throws Exception {
         fields();
         elements();
+        copies();
+        wholes();
+        objects();
         System.out.println("done");
     }
 }

@@ -6,6 +6,7 @@ public class UnsnarlCalls {
         return 0;
     }
     public static void reference(Object argument, int position, int considered) {}
+    public static void array(Object argument, int position, int considered) {}
     public static void number(int argument, int position, int considered) {}
     public static void number(long argument, int position, int considered) {}
     public static void text(Object argument, int position, int considered) {}

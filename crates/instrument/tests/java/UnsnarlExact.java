@@ -8,5 +8,6 @@ public class UnsnarlExact {
     public static void staticWriteBegins(int site) {}
     public static void elementReadBegins(Object array, int index, int site) {}
     public static void elementWriteBegins(Object array, int index, int site) {}
+    public static void copied(Object array, int site) {}
     public static void ends() {}
 }

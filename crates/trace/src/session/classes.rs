@@ -117,6 +117,28 @@ impl ClassTable {
         })
     }
 
+    /// The fields of objects of a class that are neither volatile nor final, with the classes that declare them.
+    pub fn plain_fields<'t>(
+        &'t self,
+        class: &'t [u8],
+    ) -> impl Iterator<Item = (&'t [u8], &'t [u8])> {
+        self.superclasses(class).filter_map(|name| Some((name, self.classes.get(name)?))).flat_map(
+            |(class, found)| {
+                let mut names: Vec<&[u8]> = found
+                    .fields
+                    .iter()
+                    .filter(|((name, _), volatility)| {
+                        **volatility == Volatility::Plain && !found.statics.contains(name)
+                    })
+                    .map(|((name, _), _)| &**name)
+                    .collect();
+                // The order of a trace is a function of the trace.
+                names.sort_unstable();
+                names.into_iter().map(move |name| (class, name))
+            },
+        )
+    }
+
     /// The class whose model speaks for a call of a method on an object of `class`, as `docs/models.md` says.
     /// What has probes is recorded from its own code; all else is not entered, also if it could be analysed.
     #[must_use]

@@ -109,12 +109,14 @@ pub enum Kind {
 }
 
 /// Where an operand of a call stands, besides the arguments, which have their places: an element of an
-/// argument, the calling thread, or what a task returns.
+/// argument, the calling thread, what a task returns, or the length of an argument.
 pub const OPERAND_ELEMENT: u64 = 0x100;
 /// See [`OPERAND_ELEMENT`].
 pub const OPERAND_THREAD: u64 = 0x200;
 /// See [`OPERAND_ELEMENT`].
 pub const OPERAND_RETURNED: u64 = 0x400;
+/// See [`OPERAND_ELEMENT`].
+pub const OPERAND_LENGTH: u64 = 0x800;
 
 impl Kind {
     /// All kinds.

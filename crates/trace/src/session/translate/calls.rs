@@ -14,7 +14,9 @@ use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
 use super::super::chunks::{RawEvent, RawEvents};
 use super::super::classes::{argument_count, internal_name};
-use super::super::format::{Kind, OPERAND_ELEMENT, OPERAND_RETURNED, OPERAND_THREAD};
+use super::super::format::{
+    Kind, OPERAND_ELEMENT, OPERAND_LENGTH, OPERAND_RETURNED, OPERAND_THREAD,
+};
 use super::super::records::{Dispatch, SiteOperation};
 use super::{Translator, effects};
 use crate::{Event, LockId, Operation, Problems, SiteId, ThreadId};
@@ -108,6 +110,12 @@ impl Call {
             Place::Thread => OPERAND_THREAD,
             place => self.position(place)?,
         };
+        self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
+    }
+
+    /// How many elements an argument has, if that was recorded.
+    pub(super) fn length(&self, place: &Place) -> Option<u64> {
+        let position = self.position(place)? | OPERAND_LENGTH;
         self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
     }
 

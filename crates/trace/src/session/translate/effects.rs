@@ -1,14 +1,16 @@
 //! What the sentences of a model do in a running program.
 
-use unsnarl_models::{Effect, LockMode, MethodModel, Outcome, Place, Range};
+use unsnarl_models::{Effect, LockMode, MethodModel, Outcome, Place, Range, RangeEnd};
 
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
 use super::{Strided, Translator, Volatility};
 use crate::{LockId, Operation, Problem, Variable};
 
-/// How many elements one call may access: each is an event.
-const MOST_ELEMENTS: u64 = 4096;
+/// How many elements one call may access where each is an event, which takes twenty bytes.
+const MOST_ELEMENTS: u64 = 1 << 20;
+/// How many elements are told as one.
+const MOST_TOGETHER: usize = 1 << 16;
 
 impl Translator {
     /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
@@ -305,7 +307,7 @@ impl Translator {
         self.orders.serial.extend(groups);
     }
 
-    /// Accesses to elements of an array, one after another.
+    /// Accesses to elements of an array, one after another, or to all fields of an object.
     fn library_range(
         &mut self,
         place: &Place,
@@ -314,23 +316,43 @@ impl Translator {
         call: &Call,
         emit: &mut Emit<'_>,
     ) {
-        let Place::Element(array) = place else { return };
-        let operands = [array, &range.from, &range.count].map(|place| call.operand(place));
-        let [Some(array), Some(from), Some(count)] = operands else { return };
-        let last = u32::try_from(from.saturating_add(count));
-        let (Ok(first), Ok(_)) = (u32::try_from(from), last) else { return };
-        if count > MOST_ELEMENTS {
+        let Place::Element(array) = place else {
+            if let (Some(object), false, &Range::ALL) = (call.operand(place), write, range) {
+                self.fields_read(object, emit);
+            }
+            return;
+        };
+        let Some((from, end)) = ends(array, range, call) else { return };
+        let Some(array) = call.operand(array).map(|array| self.object(array)) else { return };
+        let count = u64::from(end - from);
+        if count > MOST_ELEMENTS && !self.keeps_elements {
             emit.problems.add(|| Problem {
                 place: "the elements of an array".into(),
-                expected: "not more than 4096 that one call accesses; these are left out",
+                expected: "not more than a million that one call accesses, for detectors that look at each; these are left out",
                 found: count.to_string(),
             });
             return;
         }
-        let array = self.object(array);
-        if let Some(behind) = count.checked_sub(1) {
-            let elements = Strided { first, distance: 1, behind: behind as u16 };
-            self.elements(array, elements, write, emit);
+        for first in (from..end).step_by(MOST_TOGETHER) {
+            let behind = (end - first - 1).min(MOST_TOGETHER as u32 - 1) as u16;
+            self.elements(array, Strided { first, distance: 1, behind }, write, emit);
+        }
+    }
+
+    /// All fields of an object are read that are neither volatile nor final, as far as its classes are known.
+    fn fields_read(&mut self, object: u64, emit: &mut Emit<'_>) {
+        let Some(class) = self.class_of(object) else { return };
+        let fields: Vec<(Vec<u8>, Vec<u8>)> = self
+            .descriptions
+            .classes
+            .plain_fields(&class)
+            .map(|(class, name)| (class.to_vec(), name.to_vec()))
+            .collect();
+        let object = self.object(object);
+        for (class, name) in fields {
+            let field = self.declared_field(&class, &name, Volatility::Plain);
+            let variable = self.variable(Variable::Field(object, field));
+            emit.push(self.access(variable, false, false));
         }
     }
 
@@ -364,6 +386,22 @@ impl Translator {
             emit.push(operation);
         }
     }
+}
+
+/// The first element of a range and the one behind its last; none if something of it was not recorded, or it is not in the array.
+fn ends(array: &Place, range: &Range, call: &Call) -> Option<(u32, u32)> {
+    let number = |place: &Place| call.operand(place).and_then(|number| u32::try_from(number).ok());
+    let length = || call.length(array).and_then(|length| u32::try_from(length).ok());
+    let from = match &range.from {
+        Some(from) => number(from)?,
+        None => 0,
+    };
+    let end = match &range.end {
+        Some(RangeEnd::Count(count)) => from.checked_add(number(count)?)?,
+        Some(RangeEnd::Before(end)) => number(end)?.min(length()?),
+        None => length()?,
+    };
+    (from <= end).then_some((from, end))
 }
 
 /// Whether [`begin_effects`](Translator::begin_effects) has nothing to do for a sentence.
