@@ -407,10 +407,18 @@ impl Surroundings for Watch {
         let classes = self.classes();
         let models = self.calls.models();
         if dispatch != Dispatch::Virtual {
-            let model = classes.model(models, class, name, descriptor)?;
             // No class inherits a constructor.
-            let speaks = name != b"<init>" || model == class;
-            return speaks.then(|| self.calls.known_call(model, method)).flatten();
+            let may_be_inherited = name != b"<init>";
+            return match classes.model(models, class, name, descriptor) {
+                Some(model) if may_be_inherited || model == class => {
+                    self.calls.known_call(model, method)
+                }
+                // A class is rewritten before those above it are known. Whoever reads the events knows them.
+                None if may_be_inherited && classes.may_inherit(class, name, descriptor) => {
+                    self.calls.possible_call(method)
+                }
+                _ => None,
+            };
         }
         let (above, all_known) = classes.ancestors(class);
         let is_of_program = self.is_of_program(class);

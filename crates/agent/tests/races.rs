@@ -67,6 +67,27 @@ fn atomics_handles_and_updaters_order() {
 }
 
 #[test]
+fn what_is_found_out_late_orders() {
+    only_the_racy_race("Resolved", 17, &[]);
+}
+
+/// A write that is the first access to a class is told when that is loaded, so that everybody knows what is written.
+#[test]
+fn the_first_write_comes_behind_the_initializer() {
+    let text = "public class First { \
+            static class Late { static int early; static int late; static { early = 1; } } \
+            public static void main(String[] arguments) { Late.late = 2; } \
+        }";
+    for jdk in unsnarl_testing::jdks() {
+        let recording = Program::compile_text(&jdk, "First", text).record(&jdk);
+        let lines = recording.lines(&["main"]);
+        let place = |name: &str| lines.iter().position(|line| line.contains(name));
+        assert!(place("write static First$Late.early").is_some(), "{lines:?}");
+        assert!(place("Late.early") < place("Late.late"), "{} {lines:?}", jdk.name());
+    }
+}
+
+#[test]
 fn what_the_library_accesses_for_the_program_races() {
     let elements = [
         "boolean[2]",

@@ -113,10 +113,15 @@ impl Calls {
     pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
         let model = self.recorded(model_class, &method.name, &method.descriptor)?;
         let call = self.call([model], None, &method.descriptor)?;
-        // Who reads a variable of another object, or elements, does more than to look at the receiver.
-        let reads = |effect: &Effect| matches!(effect, Effect::Read { .. }) && orders(effect);
+        // Who reads a variable of another object, or elements, does more than to look at the receiver; and who receives by what it
+        // finds may have received nothing when it last looked.
+        let is_more = |effect: &Effect| match effect {
+            Effect::Read { .. } => orders(effect),
+            Effect::Receive { when, .. } => when.is_some(),
+            _ => false,
+        };
         let counted =
-            call.looks && self.counted.contains(model_class) && !model.effects.iter().any(reads);
+            call.looks && self.counted.contains(model_class) && !model.effects.iter().any(is_more);
         Some(RecordedCall { counted, ..call })
     }
 
@@ -141,6 +146,16 @@ impl Calls {
         let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
         let number = methods.number(&method.name, &method.descriptor);
         self.call(models, Some(number), &method.descriptor)
+    }
+
+    /// A call whose model cannot be known yet, and that needs no receiver to be: any model of such a method may speak.
+    #[must_use]
+    pub fn possible_call(&self, method: &MethodName) -> Option<RecordedCall> {
+        let MethodName { name, descriptor, .. } = method;
+        let classes = self.classes.get(&**name)?;
+        let models: Vec<_> =
+            classes.iter().filter_map(|class| self.recorded(class, name, descriptor)).collect();
+        if models.is_empty() { None } else { self.call(models, None, descriptor) }
     }
 
     /// The name and descriptor of a method that was given a number.

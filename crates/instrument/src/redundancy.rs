@@ -99,6 +99,8 @@ struct Walk<'m> {
     known_disturbances: Option<&'m Disturbances>,
     disturbances: Disturbances,
     has_this: bool,
+    /// Whether the method is a constructor that has not called another one yet.
+    is_uninitialized: bool,
     found: Redundancy,
 
     made: u32,
@@ -149,6 +151,7 @@ impl<'m> Walk<'m> {
             known_disturbances,
             disturbances: Disturbances::default(),
             has_this: !method.is_static && this_is_kept && method.super_call.is_none(),
+            is_uninitialized: method.super_call.is_some(),
             found: Redundancy::default(),
             made: 0,
             follows: true,
@@ -184,6 +187,7 @@ impl<'m> Walk<'m> {
     /// Behind the call of another constructor `this` is an object like others.
     fn begin_constructed(&mut self, is_new: bool) {
         self.has_this = true;
+        self.is_uninitialized = false;
         self.is_new = is_new;
     }
 
@@ -466,6 +470,13 @@ impl<'m> Walk<'m> {
                 self.consume(slots, place);
             } else {
                 self.push(slots);
+            }
+            return;
+        }
+        if self.is_uninitialized && opcode == Opcode::PutField && member.class == self.class {
+            // No hook may see the object, and so nothing is reported of this write.
+            for _ in 0..=slots {
+                self.pop();
             }
             return;
         }

@@ -167,8 +167,15 @@ impl MethodRewriter<'_, '_> {
             }
             (_, true) => self.call_after(node, hooks::STATIC_WRITE, site, pool)?,
             (_, false) => {
-                let hook = hooks::NUMBERED_STATIC_WRITE;
-                Probe::before(&mut self.code, pool, before).call(hook, site)?;
+                let accessed = self.code.instruction(node).cloned();
+                let mut probe = Probe::before(&mut self.code, pool, before);
+                if let (Volatility::Unknown, Some(Instruction::Field { field, .. })) =
+                    (volatility, accessed)
+                {
+                    // The class is loaded and initialized before the write is told: until then nobody knows what the field is.
+                    probe.read_static_for_nothing(field, words);
+                }
+                probe.call(hooks::NUMBERED_STATIC_WRITE, site)?;
             }
         }
         Ok(())

@@ -171,6 +171,20 @@ impl ClassTable {
         (!has_body(nearest)).then_some(nearest)
     }
 
+    /// Whether a class may have a method from one above it that is not known yet.
+    #[must_use]
+    pub fn may_inherit(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        let method = (name.to_vec(), descriptor.to_vec());
+        for class in self.superclasses(class) {
+            match self.classes.get(class) {
+                Some(known) if known.methods.contains(&method) => return false,
+                Some(_) => {}
+                None => return true,
+            }
+        }
+        false
+    }
+
     /// Whether a method runs code that has probes when it is called on an object of the class.
     #[must_use]
     pub fn has_probes(&self, class: &[u8], name: &[u8], arguments: usize) -> bool {

@@ -11,6 +11,7 @@ mod sites;
 mod stacks;
 mod tasks;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -411,10 +412,8 @@ impl Translator {
     fn find_thread(&mut self, number: u64) -> ThreadId {
         let Self { descriptions, tables, threads, .. } = self;
         threads.id(number, || {
-            let name = match descriptions.thread_names.get(&number) {
-                Some(name) => tables.names.intern(name),
-                None => tables.names.intern(format!("thread {number}").as_bytes()),
-            };
+            let name = thread_name(number, descriptions.thread_names.get(&number));
+            let name = tables.names.intern(&name);
             let thread = tables.threads.push(Thread { name });
             tables.daemons[thread] = descriptions.daemons.contains(&number);
             thread
@@ -484,7 +483,8 @@ impl Translator {
         if let (Some(thread), Some(name)) =
             (self.threads.get(number), self.descriptions.thread_names.get(&number))
         {
-            self.tables.threads[thread].name = self.tables.names.intern(name);
+            let name = thread_name(number, Some(name));
+            self.tables.threads[thread].name = self.tables.names.intern(&name);
             self.tables.daemons[thread] = self.descriptions.daemons.contains(&number);
         }
     }
@@ -599,6 +599,14 @@ fn source_type(name: &[u8]) -> Vec<u8> {
     };
     text.extend(b"[]".repeat(dimensions));
     text
+}
+
+/// What a thread is called. Virtual threads have no names but those that a program gives them.
+fn thread_name(number: u64, name: Option<&Vec<u8>>) -> Cow<'_, [u8]> {
+    match name {
+        Some(name) if !name.is_empty() => Cow::Borrowed(name),
+        _ => Cow::Owned(format!("thread {number}").into_bytes()),
+    }
 }
 
 #[cfg(test)]

@@ -50,7 +50,9 @@ impl Translator {
             return known;
         }
         let found = self.find_field(site, problems)?;
-        self.recent_fields.set(site, site.into(), found);
+        if self.fields.contains_key(&site) {
+            self.recent_fields.set(site, site.into(), found);
+        }
         Some(found)
     }
 
@@ -80,7 +82,10 @@ impl Translator {
         let (declaring, name) = (declaring.to_vec(), name.clone());
         let field = self.declared_field(&declaring, &name, volatility);
         let found = (field, volatility.may_be_volatile());
-        self.fields.insert(site, found);
+        // The class may be told later.
+        if volatility != Volatility::Unknown {
+            self.fields.insert(site, found);
+        }
         Some(found)
     }
 
