@@ -160,7 +160,8 @@ impl ClassWriter<'_, '_> {
             all.remarks.extend(new.remarks.iter().map(|remark| note(class, remark)));
         };
         let alone = |remark: &str| Done { remarks: vec![remark.into()], ..Done::default() };
-        if events != Events::SYNCHRONIZATION && events != Events::NONE {
+        let has_more = events != Events::SYNCHRONIZATION && events != Events::NONE;
+        if has_more {
             for loops in [Loops::Coalesced, Loops::AsTheyAre] {
                 match self.attempt(class, method, events, loops)? {
                     Attempt::Done(new) => {
@@ -170,11 +171,17 @@ impl ClassWriter<'_, '_> {
                     Attempt::TooLong => class.methods[method] = before.clone(),
                 }
             }
-            take(class, alone("too long with all probes, its accesses are not reported"));
+        }
+        let without_accesses = || alone("too long with all probes, its accesses are not reported");
+        if !events.synchronization && has_more {
+            take(class, without_accesses());
         }
         if events.synchronization {
             match self.attempt(class, method, Events::SYNCHRONIZATION, Loops::AsTheyAre)? {
                 Attempt::Done(new) => {
+                    if has_more {
+                        take(class, without_accesses());
+                    }
                     take(class, new);
                     return Ok(());
                 }

@@ -48,6 +48,14 @@ fn a_method_that_becomes_too_long_keeps_its_monitors_only() {
     assert_eq!(class.notes, [note]);
 }
 
+#[test]
+fn a_method_without_room_for_its_monitors_is_told_once() {
+    let long = "synchronized (this) { x++; } ".repeat(290);
+    let source = format!("class A {{ int x; void long_() {{ {long} }} void short_() {{ x++; }} }}");
+    let class = rewritten(&source, &Plan::default());
+    assert_eq!(class.notes, ["long_()V: too long for any probe, nothing of it is reported"]);
+}
+
 /// The outer object and captured variables are stored before `super()`.
 #[test]
 fn what_a_constructor_stores_before_super_is_left_alone() {
