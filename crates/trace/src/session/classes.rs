@@ -171,18 +171,15 @@ impl ClassTable {
         (!has_body(nearest)).then_some(nearest)
     }
 
-    /// Whether a class may have a method from one above it that is not known yet.
+    /// Whether a class that is known may have a method from one above it that is not.
     #[must_use]
     pub fn may_inherit(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
         let method = (name.to_vec(), descriptor.to_vec());
-        for class in self.superclasses(class) {
-            match self.classes.get(class) {
-                Some(known) if known.methods.contains(&method) => return false,
-                Some(_) => {}
-                None => return true,
-            }
-        }
-        false
+        let mut above = self.superclasses(class).map(|class| self.classes.get(class));
+        let has_none =
+            |known: &Option<&Class>| known.is_none_or(|it| !it.methods.contains(&method));
+        above.next().flatten().is_some_and(|own| !own.methods.contains(&method))
+            && above.take_while(has_none).any(|known| known.is_none())
     }
 
     /// Whether a method runs code that has probes when it is called on an object of the class.
@@ -353,6 +350,21 @@ mod tests {
         assert_eq!(table.find(b"Twice", b"same", b"I"), found(volatile));
         assert_eq!(table.find(b"Twice", b"other", b"I"), Found::Unknown);
         assert_eq!(table.find(b"Twice", b"last", b"I"), found(plain));
+    }
+
+    #[test]
+    fn what_is_not_known_may_be_inherited() {
+        let mut classes = ClassTable::default();
+        classes.add(&below("A", "B", &[], &["own"]));
+        classes.add(&below("C", "A", &[], &[]));
+        let may = |classes: &ClassTable, class: &str, name: &str| {
+            classes.may_inherit(class.as_bytes(), name.as_bytes(), b"()V")
+        };
+        assert!(may(&classes, "A", "other") && may(&classes, "C", "other"));
+        assert!(!may(&classes, "A", "own") && !may(&classes, "C", "own"), "it has a body");
+        assert!(!may(&classes, "B", "other"), "nothing is known of the class itself");
+        classes.add(&below("B", "", &[], &[]));
+        assert!(!may(&classes, "A", "other"));
     }
 
     #[test]
