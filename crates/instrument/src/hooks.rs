@@ -78,6 +78,8 @@ pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Objec
 pub(crate) const WAITS: Hook = hook("waits", "(Ljava/lang/Object;I)V");
 /// After it, however it ended.
 pub(crate) const WAKES: Hook = hook("wakes", "(Ljava/lang/Object;I)V");
+/// Behind that, if it failed.
+pub(crate) const INTERRUPTED: Hook = of_calls("interrupted", "(Ljava/lang/Throwable;I)V");
 /// After a call that may be one of `Object.clone`, with the original and the copy.
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.

@@ -46,13 +46,14 @@ pub(crate) fn untested(
 }
 
 /// Puts the probes around the call, which `node` is: in front of it the monitor is given up, behind it and when
-/// it fails the thread has it again. Returns whether a failure is seen. The variables from `first_local` on are free.
+/// it fails the thread has it again; the second site is that of an interrupt. Returns whether a failure is seen. The variables
+/// from `first_local` on are free.
 pub(crate) fn insert(
     code: &mut CodeEditor,
     pool: &mut PoolEditor<'_>,
     node: NodeId,
     descriptor: &[u8],
-    site: SiteNumber,
+    [site, interrupt]: [SiteNumber; 2],
     first_local: u16,
 ) -> Result<bool, CodeError> {
     let Some(behind) = first_local.checked_add(4) else { return Ok(false) };
@@ -84,6 +85,8 @@ pub(crate) fn insert(
     after.plain(AConstNull).local(AStore, object);
     catch(code, pool, node, |handler| {
         handler.local(ALoad, object).int(site)?;
-        invoke(handler, hooks::WAKES)
+        invoke(handler, hooks::WAKES)?;
+        handler.plain(Dup).int(interrupt.0.cast_signed())?;
+        invoke(handler, hooks::INTERRUPTED)
     })
 }

@@ -226,6 +226,15 @@ public final class UnsnarlCalls {
         }
     }
 
+    /** Waiting has failed. That the thread was interrupted is what {@code Thread.interrupted} would have told it. */
+    @Hidden
+    public static void interrupted(Throwable failure, int site) {
+        if (failure instanceof InterruptedException) {
+            thread(1);
+            ends(1, beginsQuietly(null, site, 1));
+        }
+    }
+
     @Hidden
     private static void end(int call, long outcome) {
         if (call == LOOKING) {

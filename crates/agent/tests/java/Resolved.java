@@ -39,7 +39,26 @@ public class Resolved {
         int seen = round.doneOk + round.behindRacy;
     }
 
+    static int interruptedOk;
+    static int laterRacy;
+
+    static void waits(Object gate) {
+        synchronized (gate) {
+            try {
+                gate.wait();
+            } catch (InterruptedException e) {
+                int seen = interruptedOk + laterRacy;
+            }
+        }
+    }
+
     public static void main(String[] arguments) throws InterruptedException {
+        Thread waits = new Thread(() -> waits(new Object()));
+        waits.start();
+        interruptedOk = 1;
+        waits.interrupt();
+        laterRacy = 1;
+        waits.join();
         new ForkJoinPool(4).invoke(new Halved(7));
         for (int count = 0; count < 200; count++) {
             Round round = new Round();

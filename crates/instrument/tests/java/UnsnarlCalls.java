@@ -25,6 +25,7 @@ public class UnsnarlCalls {
     public static void ends(int result, int call) {}
     public static void ends(long result, int call) {}
     public static void ends(Object result, int call) {}
+    public static void interrupted(Throwable failure, int site) {}
     public static void fails(Throwable failure, int call) {}
     public static void taskBegins(Object task, int site) {}
     public static void taskEnds(Object task, int site) {}
