@@ -278,7 +278,10 @@ impl Translator {
             }
             Kind::Contended => Operation::Request(self.lock(second)),
             Kind::Wait => Operation::Wait(self.lock(second)),
-            Kind::Wake => Operation::Wake(self.lock(second)),
+            Kind::Wake => {
+                emit.push(Operation::Wake(self.lock(second)));
+                return self.interrupted(&mut emit);
+            }
             Kind::ThreadStart => Operation::Fork(self.thread(second)),
             Kind::ThreadJoin => Operation::Join(self.thread(second)),
             Kind::ThreadBegin => Operation::Start,
