@@ -61,6 +61,8 @@ public class MoreOrders {
         int ceilingOk;
         int headOk;
         int headKeysOk;
+        int headComputedOk;
+        int headEachOk;
         int descendingOk;
         int skipSetOk;
         int skipSetRacy;
@@ -112,6 +114,7 @@ public class MoreOrders {
     int nowRacy;
     int poolOk;
     int forkedOk;
+    int invokedOk;
     int completedOk;
     int memoOk;
     int memoRacy;
@@ -336,6 +339,12 @@ public class MoreOrders {
                 each.headKeysOk++;
             }
         });
+        inTurn(() -> map.headMap(new Item(0)).computeIfAbsent(new Item(-6), key -> {
+            key.headComputedOk = 1;
+            key.headEachOk = 1;
+            return key;
+        }), () -> map.get(new Item(-6)).headComputedOk++,
+                () -> map.headMap(new Item(0)).forEach((key, each) -> each.headEachOk++));
         inTurn(() -> {
             Item item = new Item(-5);
             item.descendingOk = 1;
@@ -538,6 +547,15 @@ public class MoreOrders {
         ForkJoinPool.commonPool().execute(action);
         fails(action::join);
         forkedOk++;
+        RecursiveAction invoked = new RecursiveAction() {
+            @Override
+            protected void compute() {
+                invokedOk = 1;
+                throw new IllegalStateException();
+            }
+        };
+        fails(() -> new ForkJoinPool(1).invoke(invoked));
+        invokedOk++;
         RecursiveAction completed = new RecursiveAction() {
             @Override
             protected void compute() { }
