@@ -11,12 +11,13 @@ use std::time::Duration;
 use support::{Program, Recording, printed};
 use unsnarl_trace::{Event, Operation};
 
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "Accesses",
     "Behaviour",
     "Containers",
     "Counter",
     "LibraryAccesses",
+    "MoreOrders",
     "Objects",
     "Synchronizers",
     "Tasks",

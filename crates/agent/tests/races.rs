@@ -137,6 +137,11 @@ fn collections_hand_over() {
 }
 
 #[test]
+fn further_orders_of_the_library() {
+    only_the_racy_race("MoreOrders", 17, &[]);
+}
+
+#[test]
 fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
 }

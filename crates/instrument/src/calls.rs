@@ -246,8 +246,14 @@ impl Calls {
                 } else if orders(effect) {
                     deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
                 }
+                // What such a function does is a part of what the method gives away.
+                let is_part = |call: &Call| {
+                    let name = (call.method.as_bytes().into(), call.arguments.len());
+                    self.tasks.get(&name) == Some(&Task::Started)
+                        && method.effects.iter().any(|it| matches!(it, Effect::Send { .. }))
+                };
                 if let Effect::Call(call) = effect
-                    && is_started
+                    && (is_started || is_part(call))
                 {
                     add_slots(&call.receiver, &mut slots);
                 }
@@ -304,7 +310,9 @@ impl Calls {
             releases |= self.may_release(effect);
             looks &= match effect {
                 Effect::Read { .. } | Effect::Return(_) => true,
-                Effect::Receive { blocking, .. } => *blocking == Blocking::Never,
+                Effect::Receive { blocking, .. } => {
+                    *blocking == Blocking::Never && !happens_on_failure(effect)
+                }
                 _ => false,
             };
             runs |= match effect {
@@ -335,7 +343,8 @@ impl Calls {
             }
             for part in places.iter().flat_map(|place| place.parts()) {
                 match part {
-                    Place::Thread => thread = true,
+                    // Who interrupts a thread names it.
+                    Place::Thread => thread |= !is_interrupt(effect),
                     Place::Slot(of, slot) if CONTENTS.contains(&&**slot) => {
                         if let Some(position) = position(of, parameters.len()) {
                             add(position, OperandKind::Elements);
@@ -409,13 +418,18 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
             .flat_map(|descriptor| descriptor.parameters())
             .collect();
         let is_ordering = method.effects.iter().any(orders);
-        for effect in &method.effects {
+        for (index, effect) in method.effects.iter().enumerate() {
+            let gives_behind =
+                || method.effects[index..].iter().any(|it| matches!(it, Effect::Send { .. }));
             let (call, task) = match effect {
                 Effect::Start { call, kind, .. } if orders(effect) => (
                     call,
                     if *kind == StartKind::ParallelStream { Task::Called } else { Task::Started },
                 ),
-                Effect::Call(call) if is_ordering && is_function(&call.receiver, &parameters) => {
+                Effect::Call(call)
+                    if is_ordering && is_function(&call.receiver, &parameters)
+                        || call.receiver == Place::This && gives_behind() =>
+                {
                     (call, Task::Called)
                 }
                 _ => continue,
@@ -481,6 +495,12 @@ fn happens_on_failure(effect: &Effect) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a sentence is about what somebody did who made the method fail.
+pub(crate) fn is_interrupt(effect: &Effect) -> bool {
+    matches!(effect, Effect::Receive { channel, .. }
+        if channel.root() == &Place::Thread && happens_on_failure(effect))
 }
 
 /// The places of an ordering sentence on which the order depends.

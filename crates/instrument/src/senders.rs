@@ -7,6 +7,8 @@ use rustc_hash::FxHashSet;
 use unsnarl_classfile::MethodDescriptor;
 use unsnarl_models::{Call, ClassModel, Effect, MethodModel, Models, Place};
 
+use crate::calls::is_interrupt;
+
 /// The modelled classes to whose objects nothing is sent but by calls on them.
 pub(crate) fn sent_to_by_own_calls(models: &Models) -> FxHashSet<Box<[u8]>> {
     let Some(others) = sent_to_by_others(models) else { return FxHashSet::default() };
@@ -25,6 +27,8 @@ fn speaks_of_itself(class: &ClassModel) -> bool {
             Effect::Send { channel, within, .. } => {
                 *channel == Place::This && within.is_none() && name != b"<init>"
             }
+            // Not what others have sent to the object.
+            effect if is_interrupt(effect) => true,
             Effect::Receive { channel, within, once, .. } => {
                 *channel == Place::This && within.is_none() && !once
             }

@@ -44,6 +44,7 @@ pub(super) struct Call {
     /// Its number in its thread.
     number: u32,
     pub(super) site: SiteId,
+    pub(super) thread: ThreadId,
     /// Its model, while it is open.
     pub(super) model: Option<Arc<MethodModel>>,
     pub(super) receiver: Value,
@@ -192,6 +193,7 @@ impl Translator {
             Kind::ThreadObject => {
                 let thread = self.thread(second);
                 self.orders.threads.insert(Value(first), thread);
+                self.orders.objects.insert(thread, Value(first));
                 let object = self.object(first);
                 self.tables.thread_objects[thread] = Some(object);
             }
@@ -256,6 +258,7 @@ impl Translator {
         let call = Call {
             number: state.calls,
             site: emit.site,
+            thread: emit.thread,
             model: None,
             receiver: Value(receiver),
             operands: std::mem::take(&mut state.operands),
@@ -276,12 +279,22 @@ impl Translator {
             let place = call.model.as_ref()?.effects.iter().position(|effect| match effect {
                 Effect::Call(function) => {
                     function.method.as_bytes() == method
-                        && call.operand(&function.receiver) == Some(event.words[1])
+                        && self.is_called_on(&function.receiver, call, event.words[1])
                 }
                 _ => false,
             })?;
             Some((call.clone(), place))
         })
+    }
+
+    /// Whether a function is the operand of a call, or was handed over before and is in a slot of one.
+    fn is_called_on(&self, receiver: &Place, call: &Call, function: u64) -> bool {
+        match receiver {
+            Place::Slot(of, slot) => call
+                .operand(of)
+                .is_some_and(|of| self.in_slot(Value(of), slot).contains(&Value(function))),
+            receiver => call.operand(receiver) == Some(function),
+        }
     }
 
     /// Calls that began later and have not ended have failed.

@@ -1,6 +1,8 @@
 //! What the sentences of a model do in a running program.
 
-use unsnarl_models::{Effect, LockMode, MethodModel, Outcome, Place, Range, RangeEnd};
+use unsnarl_models::{
+    Blocking, Effect, LockMode, MethodModel, Outcome, Place, Range, RangeEnd, StartKind,
+};
 
 use super::calls::{Call, Emit};
 use super::places::{Key, Ordered, Target};
@@ -71,6 +73,12 @@ impl Translator {
                 }
                 Effect::Send { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
+                }
+                // What is received first, those have received who are started with it.
+                Effect::Receive {
+                    channel, within, blocking: Blocking::Never, when: None, ..
+                } if model.effects[index..].iter().any(starts_workers) => {
+                    self.receive(channel, within.as_ref(), call, emit);
                 }
                 Effect::Start { .. } => self.start(index, effect, call, emit),
                 Effect::Serial(group) => self.serial(group, call),
@@ -251,7 +259,7 @@ impl Translator {
             let (channel, any) = match place {
                 Ordered::Variable(variable) => (self.volatile(variable), None),
                 Ordered::Key(key) => {
-                    let any = key.any();
+                    let any = key.others();
                     (self.channel(key), any)
                 }
             };
@@ -288,8 +296,10 @@ impl Translator {
             }
         }
         if let Some(within) = within {
-            // The first of some tasks that has ended.
             for container in self.values(within, call) {
+                // What was put in, without it being known that it was this.
+                self.receive_from(&Key::AllIn(container), emit);
+                // The first of some tasks that has ended.
                 self.receive_from(&Key::Group(container), emit);
             }
         }
@@ -415,6 +425,11 @@ pub(super) fn only_at_the_end(effect: &Effect) -> bool {
             | Effect::Reflect(_)
             | Effect::Call(_)
     )
+}
+
+/// Whether a sentence lets other threads do a part of what the method does.
+fn starts_workers(effect: &Effect) -> bool {
+    matches!(effect, Effect::Start { kind: StartKind::ParallelStream, .. })
 }
 
 /// Whether a sentence can be told only when the method has returned.

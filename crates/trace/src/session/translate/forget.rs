@@ -105,6 +105,8 @@ impl Translator {
                 self.lives.name(object);
             }
         }
+        // Nobody calls a method of a dead object: what an iterator belongs to need not be known any more.
+        self.orders.forget(|id| !living.contains(&id) && !new.contains(&id));
         let Self { objects, variables, lives, descriptions, .. } = self;
         let (mut dead, mut known_of_dead) = (Vec::new(), Vec::new());
         objects.retain(

@@ -16,6 +16,8 @@ use crate::{Channel, ChannelId, FieldId, LockId, ThreadId, Variable, VariableId}
 pub(super) struct Orders {
     /// What is in the slots of objects.
     slots: FxHashMap<Value, Slots>,
+    /// The slots of other objects that get what is put into one of these: the workers of the collector in a collector.
+    forwards: FxHashMap<Value, Forwards>,
     /// Things that exist only in models: places that exist once, and objects without an id.
     statics: FxHashMap<(Box<str>, Box<str>), Value>,
     made: usize,
@@ -26,6 +28,8 @@ pub(super) struct Orders {
     pub(super) waited_on: FxHashMap<Value, LockId>,
     /// The threads of `Thread` objects.
     pub(super) threads: FxHashMap<Value, ThreadId>,
+    /// The `Thread` objects of threads, as far as somebody has named them.
+    pub(super) objects: FxHashMap<ThreadId, Value>,
     pub(super) ended: FxHashSet<ThreadId>,
     /// The fields that handles and updaters stand for.
     handles: FxHashMap<Value, Handle>,
@@ -37,8 +41,19 @@ pub(super) struct Orders {
     pub(super) serial: FxHashSet<Value>,
 }
 
+impl Orders {
+    /// Forgets what is in the slots of dead objects.
+    pub(super) fn forget(&mut self, is_dead: impl Fn(u64) -> bool) {
+        let lives = |of: &Value| !of.is_object() || !is_dead(of.0);
+        self.slots.retain(|of, _| lives(of));
+        self.forwards.retain(|of, _| lives(of));
+    }
+}
+
 pub(super) type Values = SmallVec<[Value; 1]>;
 type Slots = SmallVec<[(Box<str>, Values); 1]>;
+/// From the slot of an object to the slots of others.
+type Forwards = SmallVec<[(Box<str>, Value, Box<str>); 1]>;
 
 /// What a channel is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +65,8 @@ pub(super) enum Key {
     /// An element that was sent in a container, and any element of it.
     In(Value, Value),
     AnyIn(Value),
+    /// Elements that were sent in a container without being named.
+    AllIn(Value),
     /// A part of an object, by a number, and any part of it.
     Part(Value, u64),
     AnyPart(Value),
@@ -65,10 +82,11 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// The channel of any part of the same whole.
-    pub(super) fn any(&self) -> Option<Self> {
+    /// Where else is sent what is sent here: to any part of the same whole, or to each if none was named.
+    pub(super) fn others(&self) -> Option<Self> {
         match *self {
             Self::In(_, container) => Some(Self::AnyIn(container)),
+            Self::AnyIn(container) => Some(Self::AllIn(container)),
             Self::Part(of, _) => Some(Self::AnyPart(of)),
             _ => None,
         }
@@ -147,6 +165,7 @@ impl Translator {
             | Key::Slot(value, _)
             | Key::In(_, value)
             | Key::AnyIn(value)
+            | Key::AllIn(value)
             | Key::Part(value, _)
             | Key::AnyPart(value)
             | Key::TaskStart(value)
@@ -199,6 +218,14 @@ impl Translator {
                 SmallVec::from_slice(&[value])
             }
             Place::Variable { .. } | Place::Unknown => SmallVec::new(),
+            // Who sent something to this thread has named it.
+            Place::Thread => {
+                let known = call.operand(place).map(Value);
+                known
+                    .or_else(|| self.orders.objects.get(&call.thread).copied())
+                    .into_iter()
+                    .collect()
+            }
             _ => call.operand(place).filter(|&id| id != 0).map(Value).into_iter().collect(),
         }
     }
@@ -217,6 +244,19 @@ impl Translator {
         let values = self.values(from, call);
         for of in self.values(of, call) {
             self.put(of, slot, &values);
+            self.forward(from, of, slot, call);
+        }
+    }
+
+    /// What is put into a slot of a result later goes where it would have gone.
+    fn forward(&mut self, from: &Place, of: Value, slot: &str, call: &Call) {
+        let Place::Slot(base, name) = from else { return };
+        if !from.is_of_result() || CONTENTS.contains(&&**name) {
+            return;
+        }
+        for base in self.values(base, call) {
+            let forwards = self.orders.forwards.entry(base).or_default();
+            forwards.push((name.clone(), of, slot.into()));
         }
     }
 
@@ -227,10 +267,14 @@ impl Translator {
             slots.len() - 1
         });
         let known = &mut slots[place].1;
-        for &value in values {
-            if !known.contains(&value) {
-                known.push(value);
-            }
+        let new: Values = values.iter().copied().filter(|it| !known.contains(it)).collect();
+        known.extend_from_slice(&new);
+        if new.is_empty() || self.orders.forwards.is_empty() {
+            return;
+        }
+        let forwards = self.orders.forwards.get(&of).cloned().unwrap_or_default();
+        for (_, of, slot) in forwards.into_iter().filter(|(name, _, _)| **name == *slot) {
+            self.put(of, &slot, &new);
         }
     }
 

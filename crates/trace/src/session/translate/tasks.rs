@@ -30,6 +30,17 @@ pub(super) struct Started {
     returned: Option<Value>,
 }
 
+impl Started {
+    fn run_in(&mut self, group: Group) {
+        if !self.groups.contains(&group) {
+            self.groups.push_back(group);
+        }
+        while self.groups.len() > MOST_GROUPS {
+            self.groups.pop_front();
+        }
+    }
+}
+
 /// What a task is joined by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Group {
@@ -110,12 +121,7 @@ impl Translator {
             }
             let state = self.orders.started.entry(task).or_default();
             for group in &known {
-                if !state.groups.contains(group) {
-                    state.groups.push_back(group.clone());
-                }
-            }
-            while state.groups.len() > MOST_GROUPS {
-                state.groups.pop_front();
+                state.run_in(group.clone());
             }
             for &place in &after {
                 if !state.after.contains(&place) {
@@ -177,12 +183,22 @@ impl Translator {
             if **of == Place::Result && !CONTENTS.contains(&&**slot));
         let tasks: Values = call.started.iter().filter(|it| it.0 == index).map(|it| it.1).collect();
         for group in groups.iter().filter(|group| group.is_of_result()) {
-            for group in self.values(group, call) {
-                if tasks.is_empty() {
-                    let after: Values =
-                        after.iter().flat_map(|place| self.values(place, call)).collect();
-                    self.link(group, &after);
+            let values = self.values(group, call);
+            if let (true, Place::Slot(of, slot)) = (values.is_empty(), group) {
+                // What will be in there when they run.
+                for of in self.values(of, call) {
+                    tasks.iter().for_each(|&task| self.run_in(task, Group::Slot(of, slot.clone())));
                 }
+            }
+            for group in values {
+                // It ends behind what it waits for, also if that fails and it is never run.
+                let mut before: Values =
+                    after.iter().flat_map(|place| self.values(place, call)).collect();
+                if tasks.is_empty() {
+                    // Nobody sees it run: it is the library that waits for this.
+                    before.extend(self.values(&started.receiver, call));
+                }
+                self.link(group, &before);
                 for &task in &tasks {
                     self.attach_end(group, task);
                     if is_stage {
@@ -191,6 +207,10 @@ impl Translator {
                 }
             }
         }
+    }
+
+    fn run_in(&mut self, task: Value, group: Group) {
+        self.orders.started.entry(task).or_default().run_in(group);
     }
 
     /// Who joins the group joins the task.
