@@ -243,6 +243,11 @@ impl Translator {
         }
         let values = self.values(from, call);
         for of in self.values(of, call) {
+            // Who asks for what is in the slot means all that is: one that nobody has seen stands for those of further calls.
+            let is_there = |it: &Value| !it.is_object();
+            if matches!(from, Place::New(_)) && self.in_slot(of, slot).iter().any(is_there) {
+                continue;
+            }
             self.put(of, slot, &values);
             self.forward(from, of, slot, call);
         }
@@ -256,7 +261,10 @@ impl Translator {
         }
         for base in self.values(base, call) {
             let forwards = self.orders.forwards.entry(base).or_default();
-            forwards.push((name.clone(), of, slot.into()));
+            let forward = (name.clone(), of, slot.into());
+            if !forwards.contains(&forward) {
+                forwards.push(forward);
+            }
         }
     }
 
