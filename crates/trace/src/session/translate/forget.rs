@@ -2,7 +2,7 @@
 //! memory for what lives and not for all that ever lived.
 //!
 //! An object that was more than accessed (it is a lock, a thread, something that a library was called with) and one with
-//! a volatile field are kept: other tables name them.
+//! a volatile field are kept: other tables name them. What models know of a dead one (to which map an iterator belongs) is not.
 
 use rustc_hash::FxHashSet;
 use unsnarl_entity::{EntityId, SecondaryMap};
