@@ -86,6 +86,9 @@ unsafe extern "system" fn Agent_OnLoad(
         _ => None,
     };
     let watch = WATCH.get_or_init(|| Watch::new(session, options, child));
+    if watch.session.begin().is_err() {
+        return JNI_OK;
+    }
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),

@@ -80,12 +80,9 @@ impl Session {
                 writeln!(filters, "{}", filter.name())?;
             }
         }
-        // With the mark, which is written at once, the folder is a session.
-        let unfinished = folder.join(format!("{MARK_FILE}.new"));
         let mut mark = file(&format!("{MARK_FILE}.new"))?;
         mark.lock()?;
         mark.write_all(MARK.as_bytes())?;
-        std::fs::rename(unfinished, folder.join(MARK_FILE))?;
         Ok(Self {
             folder,
             _mark: mark,
@@ -98,6 +95,12 @@ impl Session {
             stacks: stacks?,
             arenas,
         })
+    }
+
+    /// With the mark, which is there at once, the folder is a session, and whoever follows it reads the models that it has then.
+    pub(crate) fn begin(&self) -> io::Result<()> {
+        let unfinished = self.folder.join(format!("{MARK_FILE}.new"));
+        std::fs::rename(unfinished, self.folder.join(MARK_FILE))
     }
 
     /// The models that come with the agent and those of further files, which become part of the session: whoever

@@ -12,6 +12,8 @@ final class UnsnarlEntry extends WeakReference<Object> {
     UnsnarlEntry next;
     /** Whether the object may be a task. */
     boolean isNamed;
+    /** Of a class: whether its name was told. */
+    volatile boolean isDescribed;
 
     @Hidden
     UnsnarlEntry(Object object, long id, int hash, boolean internal, UnsnarlEntry next) {

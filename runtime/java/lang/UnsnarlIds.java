@@ -98,15 +98,24 @@ final class UnsnarlIds {
         if (entry == null) {
             entry = UnsnarlIdentity.findOrAdd(object, hash, JDK && UnsnarlNative.isInternal());
             if (object instanceof Class<?> type) {
-                UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
+                describe(entry, type);
                 UnsnarlNative.hasInstances(type);
             } else {
                 tellClass(thread, entry.id, object);
             }
             UnsnarlSweep.given(thread, entry.id);
+        } else if (!entry.isDescribed && object instanceof Class<?> type) {
+            describe(entry, type);
         }
         thread.cache(hash, entry);
         return entry;
+    }
+
+    /** Tells the name of a class. Who finds the id of another thread does it as well, so that no event comes before the name. */
+    @Hidden
+    private static void describe(UnsnarlEntry entry, Class<?> type) {
+        UnsnarlNative.describe(UnsnarlNative.CLASS, entry.id, type.getName());
+        entry.isDescribed = true;
     }
 
     @Hidden
