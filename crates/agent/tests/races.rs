@@ -29,8 +29,13 @@ fn racy_twins_race_and_the_others_do_not() {
 
 /// The fields that race in a program are those whose names say so, and these elements of arrays.
 fn only_the_racy_race(program: &str, since: u16, elements: &[&str]) {
+    only_the_racy_race_with("", program, since, elements);
+}
+
+/// The same with more options for the agent.
+fn only_the_racy_race_with(options: &str, program: &str, since: u16, elements: &[&str]) {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= since) {
-        let recording = Program::compile(&jdk, program).record(&jdk);
+        let recording = Program::compile(&jdk, program).record_with(&jdk, options);
         let fields: BTreeSet<String> = recording
             .tables()
             .fields
@@ -42,7 +47,7 @@ fn only_the_racy_race(program: &str, since: u16, elements: &[&str]) {
         let expected: BTreeSet<_> =
             expected.chain(elements.iter().map(|&it| it.to_owned())).collect();
         assert!(expected.len() > 2, "{fields:?}");
-        assert_eq!(recording.racing(), expected, "{program} on {}", jdk.name());
+        assert_eq!(recording.racing(), expected, "{program}{options} on {}", jdk.name());
     }
 }
 
@@ -100,7 +105,9 @@ fn what_the_library_accesses_for_the_program_races() {
         "java.lang.String[2]",
         "long[3]",
     ];
-    only_the_racy_race("LibraryAccesses", 17, &elements);
+    for options in ["", ",filters=", ",events=fields:arrays:synchronization:exact"] {
+        only_the_racy_race_with(options, "LibraryAccesses", 17, &elements);
+    }
 }
 
 /// Who looks at elements together is told all of them, however many.

@@ -611,7 +611,18 @@ fn thread_name(number: u64, name: Option<&Vec<u8>>) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Strided, source_type};
+    use super::{Strided, source_type, thread_name};
+
+    #[test]
+    fn a_thread_without_a_name_has_its_number() {
+        let name = |name: Option<&str>| {
+            let name = name.map(|it| it.as_bytes().to_vec());
+            thread_name(7, name.as_ref()).into_owned()
+        };
+        assert_eq!(name(Some("worker")), b"worker");
+        assert_eq!(name(Some("")), b"thread 7");
+        assert_eq!(name(None), b"thread 7");
+    }
 
     #[test]
     fn an_event_can_be_about_many_elements() {

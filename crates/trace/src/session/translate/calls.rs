@@ -462,3 +462,39 @@ fn holds(when: Option<&Outcome>, result: u64) -> bool {
         Some(Outcome::Exception | Outcome::Throws(_)) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use unsnarl_entity::EntityId;
+    use unsnarl_models::Models;
+
+    use super::*;
+    use crate::session::translate::Descriptions;
+
+    /// `entrySet` of a map makes up an entry each time, in the one set that the map has.
+    #[test]
+    fn what_is_made_up_in_a_lasting_object_is_made_once() {
+        let models = Arc::new(Models::builtin());
+        let mut translator = Translator::new(Descriptions::default(), models, false);
+        let call = Call {
+            number: 1,
+            site: SiteId::from_index(0),
+            thread: ThreadId::from_index(0),
+            model: None,
+            receiver: Value(7),
+            operands: SmallVec::new(),
+            arguments: 0,
+            result: Some(9),
+            waits_for: None,
+            started: SmallVec::new(),
+        };
+        let made = Place::New("a/Entry".into());
+        let slot = |of, name: &str| Place::Slot(Box::new(of), name.into());
+        for _ in 0..3 {
+            translator.flow(&made, &slot(Place::Result, "element"), &call);
+            translator.flow(&Place::This, &slot(Place::Result, "map"), &call);
+        }
+        assert_eq!(translator.in_slot(Value(9), "element").len(), 1);
+        assert_eq!(translator.in_slot(Value(9), "map")[..], [Value(7)]);
+    }
+}
