@@ -300,12 +300,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 true => self.site(line, Operation::UntestedWait),
                 false => self.site(line, Operation::Monitor),
             };
-            let asks = MethodName {
-                class: b"java/lang/Thread".to_vec(),
-                name: b"interrupted".to_vec(),
-                descriptor: b"()Z".to_vec(),
-            };
-            let sites = [site, self.site(line, Operation::Call(asks, Dispatch::Static))];
+            let interrupt = Operation::Call(wait_probe::interrupted(), Dispatch::Static);
+            let sites = [site, self.site(line, interrupt)];
             let local = self.first_local;
             if !wait_probe::insert(&mut self.code, pool, node, &descriptor, sites, local)? {
                 self.remarks.push("that waiting is interrupted is not reported".into());
