@@ -9,11 +9,12 @@ use memmap2::MmapOptions;
 use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
-    Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, MonitorsOnly, Operation, Plan,
-    RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task, Volatility,
+    AskedMethod, Caller, Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, Operation,
+    Plan, RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task, Volatility,
     hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
 };
 use unsnarl_launch::Agent;
+use unsnarl_models::Relay;
 use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
 };
@@ -120,11 +121,11 @@ impl Watch {
             process::PROCESS if ready && self.child.is_some() => process::hook(bytes).map(Some),
             reflection::REFLECTION if ready => reflection::hook(bytes).map(Some),
             _ if ready && self.definer() == Some(name) => hidden::hook(bytes).map(Some),
-            _ if !ready && (self.is_analysed(name) || self.is_named_of_the_jdk(name)) => {
+            _ if !ready && (self.is_library(name) || self.is_named_of_the_jdk(name)) => {
                 lock(&self.early).push(name.to_vec());
                 return None;
             }
-            _ if !self.watches(name) && !self.is_analysed(name) => {
+            _ if !self.watches(name) && !self.is_library(name) => {
                 if !hooks_clones || !identity::clones(&class) {
                     return None;
                 }
@@ -135,9 +136,10 @@ impl Watch {
                     .log(&format!("{} was loaded too early and stays as it is", text(name)));
                 return None;
             }
-            _ if self.is_analysed(name) => {
+            _ if self.is_library(name) => {
                 let plan = self.plan.clone().with(Events::SYNCHRONIZATION);
-                self.rewrite(&class, bytes, &plan, &MonitorsOnly)
+                let relay = self.calls.models().relay(&mutf8::to_str(name));
+                self.rewrite(&class, bytes, &plan, &Library { watch: self, relay })
             }
             _ => self.rewrite(&class, bytes, &self.plan, self),
         };
@@ -320,6 +322,12 @@ impl Watch {
         self.numbers.take(1).0
     }
 
+    /// A class of the library that is not watched, of which synchronization is recorded nevertheless.
+    fn is_library(&self, class: &[u8]) -> bool {
+        let is_relay = || self.calls.models().relay(&mutf8::to_str(class)).is_some();
+        self.is_analysed(class) || !self.watches(class) && is_relay()
+    }
+
     /// A class of the library of which the models say that its own code tells what it orders: a `Vector` is
     /// known by its monitor. An exception hands nothing over, and `Object` calls only itself: who waits is seen already.
     fn is_analysed(&self, class: &[u8]) -> bool {
@@ -352,15 +360,28 @@ impl Watch {
     /// How calls of a method are recorded on objects of a class, which `Class.getName` names: 0 if they are not. The code may
     /// name a class above it, of which others may do more.
     pub(crate) fn models(&self, method: u32, class: &[u8]) -> u8 {
-        let Some((name, descriptor)) = self.calls.method(MethodNumber(method)) else {
-            return 0;
-        };
+        let Some(asked) = self.calls.method(MethodNumber(method)) else { return 0 };
+        let AskedMethod { name, descriptor, caller } = asked;
         let class = session::internal_name(class);
         let classes = self.classes();
         let model = classes.model(self.calls.models(), &class, &name, &descriptor);
         let Some(model) = model else { return 0 };
         let method = MethodName { class: model.to_vec(), name, descriptor };
-        self.calls.known_call(model, &method).map_or(0, |call| call.how())
+        self.calls.known_call(model, &method, caller).map_or(0, |call| call.how())
+    }
+
+    /// A call that goes to a method of the receiver's class.
+    fn virtual_call(&self, method: &MethodName, caller: Caller) -> Option<RecordedCall> {
+        let class = &method.class;
+        let classes = self.classes();
+        let (above, all_known) = classes.ancestors(class);
+        let is_of_program = self.is_of_program(class);
+        self.calls.virtual_call(method, caller, |model| {
+            // A class of the program has nothing modelled below it but what it implements itself.
+            let (above_model, all_of_model) = classes.ancestors(model);
+            let below = || !is_of_program && (above_model.contains(&&class[..]) || !all_of_model);
+            above.contains(&model) || !all_known || below()
+        })
     }
 
     fn fields(&self) -> RwLockReadGuard<'_, Fields> {
@@ -406,12 +427,12 @@ impl Surroundings for Watch {
         }
         let classes = self.classes();
         let models = self.calls.models();
-        if dispatch != Dispatch::Virtual {
+        if !dispatch.is_virtual() {
             // No class inherits a constructor.
             let may_be_inherited = name != b"<init>";
             return match classes.model(models, class, name, descriptor) {
                 Some(model) if may_be_inherited || model == class => {
-                    self.calls.known_call(model, method)
+                    self.calls.known_call(model, method, Caller::Program)
                 }
                 // A class is rewritten before those above it are known. Whoever reads the events knows them.
                 None if may_be_inherited && classes.may_inherit(class, name, descriptor) => {
@@ -420,14 +441,8 @@ impl Surroundings for Watch {
                 _ => None,
             };
         }
-        let (above, all_known) = classes.ancestors(class);
-        let is_of_program = self.is_of_program(class);
-        self.calls.virtual_call(method, |model| {
-            // A class of the program has nothing modelled below it but what it implements itself.
-            let (above_model, all_of_model) = classes.ancestors(model);
-            let below = || !is_of_program && (above_model.contains(&&class[..]) || !all_of_model);
-            above.contains(&model) || !all_known || below()
-        })
+        drop(classes);
+        self.virtual_call(method, Caller::Program)
     }
 
     /// What has nothing above it but `Object` cannot be handed over as a task.
@@ -436,6 +451,29 @@ impl Surroundings for Watch {
         let classes = self.classes();
         let (above, all_known) = classes.ancestors(class);
         (above.len() > 2 || !all_known).then_some(task)
+    }
+}
+
+/// What is recorded of a class of a library that is not watched: its monitors, and the calls that it hands on.
+struct Library<'w> {
+    watch: &'w Watch,
+    relay: Option<&'w Relay>,
+}
+
+impl Surroundings for Library<'_> {
+    fn volatility(&self, _field: &FieldName) -> Volatility {
+        Volatility::Plain
+    }
+
+    fn is_library(&self) -> bool {
+        true
+    }
+
+    fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
+        // What is static, or its own, is no call of an object that it was given.
+        let of_interface = dispatch == Dispatch::Interface;
+        let hands_on = dispatch.is_virtual() && self.relay?.calls(&method.name, of_interface);
+        if hands_on { self.watch.virtual_call(method, Caller::Library) } else { None }
     }
 }
 
@@ -473,7 +511,7 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
             dispatch: match dispatch {
                 Dispatch::Static => session::Dispatch::Static,
                 Dispatch::Special => session::Dispatch::Special,
-                Dispatch::Virtual => session::Dispatch::Virtual,
+                Dispatch::Virtual | Dispatch::Interface => session::Dispatch::Virtual,
             },
         },
         Operation::Task => SiteOperation::Task,

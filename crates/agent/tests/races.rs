@@ -144,6 +144,13 @@ fn collections_hand_over() {
 }
 
 #[test]
+fn what_the_library_hands_on_is_ordered() {
+    for options in ["", ",filters="] {
+        only_the_racy_race_with(options, "HandedOn", 17, &[]);
+    }
+}
+
+#[test]
 fn further_orders_of_the_library() {
     only_the_racy_race("MoreOrders", 17, &[]);
 }

@@ -134,8 +134,8 @@ impl<'p> CallProbe<'p> {
 
     /// Asks whether the call is recorded, and records that it begins and what it is about.
     fn report(&self, code: &mut Inserter<'_, '_>) -> Result<(), PoolError> {
-        match (self.dispatch, self.call.method, self.receiver) {
-            (Dispatch::Virtual, Some(method), Some(receiver)) => {
+        match (self.call.method, self.receiver) {
+            (Some(method), Some(receiver)) if self.dispatch.is_virtual() => {
                 code.local(ALoad, receiver).int(method.0.cast_signed())?;
                 code.int(self.site.0.cast_signed())?;
                 invoke(code, hooks::CONSIDERS)?;

@@ -42,11 +42,31 @@ pub struct Calls {
     methods: Mutex<Methods>,
 }
 
-/// The names and parameters that call sites asked for.
+/// Whose code makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Caller {
+    /// A watched class.
+    Program,
+    /// A library, which hands on what it was given. What it does to the contents of its own objects is not of interest.
+    Library,
+}
+
+/// What call sites asked for.
 #[derive(Debug, Default)]
 struct Methods {
-    numbers: FxHashMap<(Vec<u8>, Vec<u8>), MethodNumber>,
-    all: Vec<(Vec<u8>, Vec<u8>)>,
+    numbers: FxHashMap<AskedMethod, MethodNumber>,
+    all: Vec<AskedMethod>,
+}
+
+/// A method that call sites may call, on objects of any class.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AskedMethod {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its descriptor.
+    pub descriptor: Vec<u8>,
+    /// Who calls it.
+    pub caller: Caller,
 }
 
 impl Calls {
@@ -75,7 +95,7 @@ impl Calls {
                     continue;
                 }
                 let known = classes.entry(name.into()).or_default();
-                if calls.records(model, method) && known.last().is_none_or(|it| **it != *class) {
+                if calls.records(model, method, Caller::Program) && known.last().is_none_or(|it| **it != *class) {
                     known.push(class.into());
                 }
             }
@@ -110,9 +130,14 @@ impl Calls {
 
     /// A call whose model is known to be that of `model_class`; nothing if such calls are not recorded.
     #[must_use]
-    pub fn known_call(&self, model_class: &[u8], method: &MethodName) -> Option<RecordedCall> {
-        let model = self.recorded(model_class, &method.name, &method.descriptor)?;
-        let call = self.call([model], None, &method.descriptor)?;
+    pub fn known_call(
+        &self,
+        model_class: &[u8],
+        method: &MethodName,
+        caller: Caller,
+    ) -> Option<RecordedCall> {
+        let model = self.recorded(model_class, &method.name, &method.descriptor, caller)?;
+        let call = self.call([model], None, &method.descriptor, caller)?;
         // Who reads a variable of another object, or elements, does more than to look at the receiver; and who receives by what it
         // finds may have received nothing when it last looked.
         let is_more = |effect: &Effect| match effect {
@@ -130,22 +155,25 @@ impl Calls {
     pub fn virtual_call(
         &self,
         method: &MethodName,
+        caller: Caller,
         may_be: impl Fn(&[u8]) -> bool,
     ) -> Option<RecordedCall> {
-        let classes = self.classes.get(&*method.name)?;
+        let MethodName { name, descriptor, .. } = method;
+        let classes = self.classes.get(&**name)?;
         let models: Vec<_> = classes
             .iter()
             .filter_map(|class| {
-                let model = self.recorded(class, &method.name, &method.descriptor)?;
+                let model = self.recorded(class, name, descriptor, caller)?;
                 may_be(class).then_some(model)
             })
             .collect();
         if models.is_empty() {
             return None;
         }
+        let asked = AskedMethod { name: name.clone(), descriptor: descriptor.clone(), caller };
         let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = methods.number(&method.name, &method.descriptor);
-        self.call(models, Some(number), &method.descriptor)
+        let number = methods.number(asked);
+        self.call(models, Some(number), descriptor, caller)
     }
 
     /// A call whose model cannot be known yet, and that needs no receiver to be: any model of such a method may speak.
@@ -153,29 +181,38 @@ impl Calls {
     pub fn possible_call(&self, method: &MethodName) -> Option<RecordedCall> {
         let MethodName { name, descriptor, .. } = method;
         let classes = self.classes.get(&**name)?;
-        let models: Vec<_> =
-            classes.iter().filter_map(|class| self.recorded(class, name, descriptor)).collect();
-        if models.is_empty() { None } else { self.call(models, None, descriptor) }
+        let caller = Caller::Program;
+        let recorded = |class: &Box<[u8]>| self.recorded(class, name, descriptor, caller);
+        let models: Vec<_> = classes.iter().filter_map(recorded).collect();
+        if models.is_empty() { None } else { self.call(models, None, descriptor, caller) }
     }
 
-    /// The name and descriptor of a method that was given a number.
+    /// A method that was given a number.
     #[must_use]
-    pub fn method(&self, number: MethodNumber) -> Option<(Vec<u8>, Vec<u8>)> {
+    pub fn method(&self, number: MethodNumber) -> Option<AskedMethod> {
         let methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
         methods.all.get((number.0 as usize).checked_sub(1)?).cloned()
     }
 
-    fn recorded(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&MethodModel> {
+    fn recorded(
+        &self,
+        class: &[u8],
+        name: &[u8],
+        descriptor: &[u8],
+        caller: Caller,
+    ) -> Option<&MethodModel> {
         if is_hooked(class, name) {
             return None;
         }
         let class = self.models.methods_of(class)?;
-        class.method(name, descriptor).filter(|method| self.records(class, method))
+        class.method(name, descriptor).filter(|method| self.records(class, method, caller))
     }
 
-    fn records(&self, class: &ClassModel, method: &MethodModel) -> bool {
+    fn records(&self, class: &ClassModel, method: &MethodModel, caller: Caller) -> bool {
         let effects = &method.effects;
-        effects.iter().any(|effect| self.matters(effect) && !self.is_idle(class, effect)) || {
+        let matters =
+            |it: &Effect| self.matters(it, caller) && !self.is_idle(class, it, caller);
+        effects.iter().any(matters) || {
             // A view of an object of which a part orders something: the reader has to know that it is one.
             let is_view =
                 |effect: &Effect| matches!(effect, Effect::Return(place) if is_operand(place));
@@ -184,9 +221,9 @@ impl Calls {
     }
 
     /// Whether a sentence orders something, or says what others that do are about.
-    fn matters(&self, effect: &Effect) -> bool {
+    fn matters(&self, effect: &Effect, caller: Caller) -> bool {
         orders(effect)
-            || self.is_of_contents(effect)
+            || self.is_of_contents(effect, caller)
             || match effect {
                 Effect::Flow { to: Place::Slot(_, slot), .. } => self.slots.contains(slot),
                 Effect::Reflect(Reflect::Member { kind: MemberKind::Field, name, .. }) => {
@@ -198,11 +235,11 @@ impl Calls {
 
     /// Whether a sentence only puts the receiver into its result, from where others receive what is sent in it, and nobody
     /// sends: the iterator of a list.
-    fn is_idle(&self, class: &ClassModel, effect: &Effect) -> bool {
+    fn is_idle(&self, class: &ClassModel, effect: &Effect, caller: Caller) -> bool {
         let Effect::Flow { from: Place::This, to: Place::Slot(of, slot) } = effect else {
             return false;
         };
-        let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect);
+        let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect, caller);
         **of == Place::Result
             && !self.giving.contains(slot)
             && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
@@ -229,8 +266,10 @@ impl Calls {
         )
     }
 
-    fn is_of_contents(&self, effect: &Effect) -> bool {
-        self.contents && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
+    fn is_of_contents(&self, effect: &Effect, caller: Caller) -> bool {
+        self.contents
+            && caller == Caller::Program
+            && matches!(effect, Effect::Read { .. } | Effect::Write { .. })
     }
 
     /// The slots that these ordering sentences name, those of methods that tasks call, and those from which
@@ -241,7 +280,7 @@ impl Calls {
         for (name, parameters, method) in all() {
             let is_started = is_started(&self.tasks, name, parameters);
             for effect in &method.effects {
-                if self.is_of_contents(effect) {
+                if self.is_of_contents(effect, Caller::Program) {
                     effect.places().into_iter().for_each(|place| add_slots(place, &mut slots));
                 } else if orders(effect) {
                     deciding(effect).into_iter().for_each(|place| add_slots(place, &mut slots));
@@ -282,6 +321,7 @@ impl Calls {
         models: impl IntoIterator<Item = &'m MethodModel>,
         method: Option<MethodNumber>,
         descriptor: &[u8],
+        caller: Caller,
     ) -> Option<RecordedCall> {
         let parameters: Vec<FieldType<'_>> =
             MethodDescriptor::parse(descriptor)?.parameters().collect();
@@ -317,7 +357,7 @@ impl Calls {
             };
             runs |= match effect {
                 Effect::Start { .. } | Effect::Call(_) => true,
-                Effect::Flow { .. } => self.matters(effect),
+                Effect::Flow { .. } => self.matters(effect, caller),
                 _ => false,
             };
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
@@ -328,9 +368,9 @@ impl Calls {
             let places = match effect {
                 Effect::Call(call) if takes_function(call) => vec![&call.receiver],
                 // Nobody asks for what flows elsewhere: the elements that are copied from array to array.
-                Effect::Flow { .. } if !self.matters(effect) => Vec::new(),
+                Effect::Flow { .. } if !self.matters(effect, caller) => Vec::new(),
                 Effect::Return(_) | Effect::Flow { .. } | Effect::Reflect(_) => effect.places(),
-                _ if self.is_of_contents(effect) => effect.places(),
+                _ if self.is_of_contents(effect, caller) => effect.places(),
                 _ => deciding(effect),
             };
             let is_access = matches!(effect, Effect::Read { .. } | Effect::Write { .. });
@@ -379,10 +419,10 @@ impl Calls {
 }
 
 impl Methods {
-    fn number(&mut self, name: &[u8], descriptor: &[u8]) -> MethodNumber {
+    fn number(&mut self, method: AskedMethod) -> MethodNumber {
         let Self { numbers, all } = self;
-        *numbers.entry((name.to_vec(), descriptor.to_vec())).or_insert_with(|| {
-            all.push((name.to_vec(), descriptor.to_vec()));
+        *numbers.entry(method).or_insert_with_key(|method| {
+            all.push(method.clone());
             MethodNumber(all.len() as u32)
         })
     }

@@ -32,8 +32,8 @@ mod site;
 pub mod thread;
 mod wait_probe;
 
-pub use calls::Calls;
+pub use calls::{AskedMethod, Caller, Calls};
 pub use plan::{Elements, Events, Filters, Plan, is_of_the_jdk};
 pub use recorded::{Dispatch, MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
-pub use rewrite::{MonitorsOnly, RewriteError, Rewritten, Surroundings, rewrite};
+pub use rewrite::{RewriteError, Rewritten, Surroundings, rewrite};
 pub use site::{Conditional, FieldName, Operation, Site, SiteNumber, SiteNumbers, Volatility};

@@ -182,7 +182,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if is_synchronized {
                 self.synchronized_method(&instructions, pool)?;
             }
-            if name == b"<clinit>" && !self.surroundings.monitors_only() {
+            if name == b"<clinit>" && !self.surroundings.is_library() {
                 self.class_initializer(&instructions, pool)?;
             }
             let descriptor = self.class.member_descriptor(self.member);
@@ -316,6 +316,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         let dispatch = match opcode {
             Opcode::InvokeStatic => Dispatch::Static,
             Opcode::InvokeSpecial => Dispatch::Special,
+            Opcode::InvokeInterface => Dispatch::Interface,
             _ => Dispatch::Virtual,
         };
         let Some(call) = self.surroundings.call(&method, dispatch) else { return Ok(()) };

@@ -24,6 +24,16 @@ pub enum Dispatch {
     Special,
     /// By the class of the receiver.
     Virtual,
+    /// The same, and the code names an interface.
+    Interface,
+}
+
+impl Dispatch {
+    /// Whether the class of the receiver decides.
+    #[must_use]
+    pub fn is_virtual(self) -> bool {
+        matches!(self, Self::Virtual | Self::Interface)
+    }
 }
 
 /// A call that is recorded.

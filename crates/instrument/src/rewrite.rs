@@ -67,28 +67,14 @@ pub trait Surroundings {
         true
     }
 
-    /// Whether nothing but monitors is reported.
-    fn monitors_only(&self) -> bool {
+    /// Whether the class is one of a library, whose own fields and initializers are not of interest.
+    fn is_library(&self) -> bool {
         false
     }
 
     /// Whether a method of the class, which is not static, may be run by another thread as a task.
     fn task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> Option<Task> {
         None
-    }
-}
-
-/// Surroundings of a class of which only the monitors are reported.
-#[derive(Clone, Copy, Debug)]
-pub struct MonitorsOnly;
-
-impl Surroundings for MonitorsOnly {
-    fn volatility(&self, _field: &FieldName) -> Volatility {
-        Volatility::Plain
-    }
-
-    fn monitors_only(&self) -> bool {
-        true
     }
 }
 

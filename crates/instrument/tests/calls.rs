@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use unsnarl_instrument::{Calls, MethodName, Plan, RecordedCall, Task};
+use unsnarl_instrument::{Caller, Calls, MethodName, Plan, RecordedCall, Task};
 use unsnarl_models::Models;
 
 #[test]
@@ -19,7 +19,7 @@ fn the_iterator_of_a_list_is_followed_only_where_contents_matter() {
         plan.contents = contents;
         let calls = Calls::new(Arc::new(Models::builtin()), &plan);
         let method = method(class, "iterator", "()Ljava/util/Iterator;");
-        let call = calls.known_call(&method.class, &method);
+        let call = calls.known_call(&method.class, &method, Caller::Program);
         assert_eq!(call.is_some(), expected, "{class}");
     }
 }
@@ -31,7 +31,7 @@ fn method(class: &str, name: &str, descriptor: &str) -> MethodName {
 
 fn call(calls: &Calls, class: &str, name: &str, descriptor: &str) -> RecordedCall {
     let method = method(class, name, descriptor);
-    calls.known_call(&method.class, &method).unwrap()
+    calls.known_call(&method.class, &method, Caller::Program).unwrap()
 }
 
 #[test]

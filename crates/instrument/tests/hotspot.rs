@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jimage_rs::JImage;
 use unsnarl_instrument::{
-    Calls, Dispatch, Events, FieldName, Filters, MethodName, Operation, Plan, RecordedCall,
+    Caller, Calls, Dispatch, Events, FieldName, Filters, MethodName, Operation, Plan, RecordedCall,
     SiteNumbers, Surroundings, Task, Volatility, rewrite, thread,
 };
 use unsnarl_models::Models;
@@ -37,8 +37,10 @@ impl Surroundings for Everything {
 
     fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
         match dispatch {
-            Dispatch::Virtual => self.0.virtual_call(method, |_| true),
-            Dispatch::Static | Dispatch::Special => self.0.known_call(&method.class, method),
+            Dispatch::Virtual | Dispatch::Interface => self.0.virtual_call(method, Caller::Program, |_| true),
+            Dispatch::Static | Dispatch::Special => {
+                self.0.known_call(&method.class, method, Caller::Program)
+            }
         }
     }
 

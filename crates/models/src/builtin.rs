@@ -27,6 +27,7 @@ pub(crate) const FILES: &[(&str, &str)] = embedded![
     "mutable.toml",
     "natives.toml",
     "packages.toml",
+    "relays.toml",
 ];
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use crate::class_model::{ClassModel, MethodModel, StoredModel};
 use crate::key::{self, MethodKey};
 use crate::parse::{SentenceError, parse};
-use crate::{EntrySet, MethodPattern, PackageRule, Treatment};
+use crate::{EntrySet, MethodPattern, PackageRule, Relay, Treatment};
 
 const SCHEMA: &str = "unsnarl.models/1";
 
@@ -65,6 +65,7 @@ pub enum ModelError {
 #[derive(Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) packages: Vec<(Box<str>, PackageRule)>,
+    pub(crate) relays: Vec<(Box<str>, Relay)>,
     pub(crate) classes: FxHashMap<Box<[u8]>, ClassModel>,
     pub(crate) entries: Vec<EntrySet>,
 }
@@ -102,6 +103,10 @@ fn read_with<'a>(file: &str, text: &'a str, store: Store<'a>) -> Result<Layer, M
     for (prefix, rule) in raw.packages {
         layer.packages.push(reader.package(&prefix, rule)?);
     }
+    for (class, methods) in raw.relays {
+        let class = reader.internal_name("relays", &class)?;
+        layer.relays.push((class, Relay { methods: methods.into_iter().map(Into::into).collect() }));
+    }
     layer.classes = reader.classes(&raw.methods)?;
     for raw_entry in raw.entry {
         layer.entries.push(reader.entry(raw_entry)?);
@@ -118,6 +123,8 @@ struct RawFile<'a> {
     schema: String,
     #[serde(default)]
     packages: BTreeMap<String, RawPackage>,
+    #[serde(default)]
+    relays: BTreeMap<String, Vec<String>>,
     #[serde(default, borrow)]
     methods: BTreeMap<Text<'a>, RawTable<'a>>,
     #[serde(default)]

@@ -33,6 +33,7 @@ pub use places::CONTENTS;
 #[derive(Debug, Clone, Default)]
 pub struct Models {
     packages: FxHashMap<Box<str>, PackageRule>,
+    relays: FxHashMap<Box<str>, Relay>,
     classes: FxHashMap<Box<[u8]>, ClassModel>,
     entries: Vec<EntrySet>,
 }
@@ -49,7 +50,7 @@ impl Models {
     }
 
     /// Lays a file over what is known: a method with the same class and signature, a package with
-    /// the same prefix and an entry set with the same name are replaced, everything else is added.
+    /// the same prefix, a relay of the same class and an entry set with the same name are replaced, everything else is added.
     /// After an error nothing has changed.
     pub fn extend(&mut self, file: &str, text: &str) -> Result<(), ModelError> {
         self.lay(file::read(file, text)?);
@@ -58,6 +59,7 @@ impl Models {
 
     fn lay(&mut self, layer: file::Layer) {
         self.packages.extend(layer.packages);
+        self.relays.extend(layer.relays);
         for (class, model) in layer.classes {
             self.classes.entry(class).or_default().lay_over(model);
         }
@@ -79,6 +81,12 @@ impl Models {
         let outer = class.split('$').next().unwrap_or(class);
         let rule = self.packages.get(class).or_else(|| self.packages.get(outer));
         rule.is_some_and(|rule| rule.treatment == Treatment::Analyse)
+    }
+
+    /// What a class of a library hands on, or one around it, given by its internal name.
+    pub fn relay(&self, class: &str) -> Option<&Relay> {
+        let outer = class.split('$').next().unwrap_or(class);
+        self.relays.get(class).or_else(|| self.relays.get(outer))
     }
 
     /// The rule with the longest prefix of the internal name of a class. A prefix ends at `/` or `$`
@@ -135,6 +143,20 @@ pub struct PackageRule {
     pub reason: Box<str>,
     /// Whether nobody expects that several steps on one of its objects are one, as with output.
     pub is_interleaved: bool,
+}
+
+/// Code of a library that calls the objects that it was given for whoever gave them: a wrapper, or what copies a collection.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Relay {
+    /// The names of the methods that it calls; `*` stands for all methods of interfaces.
+    pub methods: Vec<Box<str>>,
+}
+
+impl Relay {
+    /// Whether it calls methods of this name, by way of an interface or not.
+    pub fn calls(&self, name: &[u8], of_interface: bool) -> bool {
+        self.methods.iter().any(|it| of_interface && &**it == "*" || it.as_bytes() == name)
+    }
 }
 
 /// A named set of entry points. Class names are internal.

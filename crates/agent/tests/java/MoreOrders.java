@@ -34,10 +34,9 @@ import java.util.stream.Collectors;
 
 /**
  * What the library orders by iterators and views, by failures, by functions that it calls and by interrupts; the names of
- * the fields say what races. The second of two threads comes later by way of system properties, which order
- * nothing that is recorded.
+ * the fields say what races.
  */
-public class MoreOrders {
+public class MoreOrders extends Turns {
     static class Item implements Comparable<Item> {
         final int number;
         int entryOk;
@@ -135,57 +134,6 @@ public class MoreOrders {
     int getOk;
     int waitOk;
     int barrierOk;
-
-    interface Body {
-        void run() throws Exception;
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
-    }
-
-    static int steps;
-
-    static void say(String what) {
-        System.setProperty(what, "said");
-    }
-
-    static void hear(String what) {
-        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
-        while (System.getProperty(what) == null) {
-            if (System.nanoTime() > end) {
-                throw new IllegalStateException("nobody said: " + what);
-            }
-            Thread.onSpinWait();
-        }
-    }
-
-    /** The others follow the first, and nothing says so but what they call. */
-    static void inTurn(Body first, Body... others) throws Exception {
-        String step = "step" + steps++;
-        List<Thread> threads = new ArrayList<>();
-        threads.add(start(() -> {
-            first.run();
-            say(step);
-        }));
-        for (Body other : others) {
-            threads.add(start(() -> {
-                hear(step);
-                other.run();
-            }));
-        }
-        for (Thread thread : threads) {
-            thread.join();
-        }
-    }
 
     static void hashMaps() throws Exception {
         ConcurrentHashMap<Item, Item> map = new ConcurrentHashMap<>();
@@ -635,28 +583,6 @@ public class MoreOrders {
         });
         one.join();
         two.join();
-    }
-
-    /** Interrupts a thread that is in the middle of something, and lets it go on behind that. */
-    static void interrupt(Body before, Body waits, Body behind) throws Exception {
-        String step = "step" + steps++;
-        Thread thread = start(() -> {
-            say(step);
-            try {
-                waits.run();
-            } catch (InterruptedException e) {
-                behind.run();
-                return;
-            }
-            throw new IllegalStateException("nobody interrupted");
-        });
-        Thread other = start(() -> {
-            hear(step);
-            before.run();
-            thread.interrupt();
-        });
-        other.join();
-        thread.join();
     }
 
     void interrupts() throws Exception {

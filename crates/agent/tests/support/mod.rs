@@ -27,7 +27,8 @@ impl Program {
     pub(crate) fn compile(jdk: &Jdk, name: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
-        jdk.compile([sources.join(format!("{name}.java")).as_path()], folder.path());
+        let files = [name, "Turns"].map(|name| sources.join(format!("{name}.java")));
+        jdk.compile(files.iter().map(PathBuf::as_path), folder.path());
         Self { folder, main: name.to_owned(), options: "" }
     }
 

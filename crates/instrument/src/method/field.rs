@@ -139,7 +139,7 @@ impl MethodRewriter<'_, '_> {
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted || self.surroundings.monitors_only() || is_captured(self.class, &field) {
+        if !wanted || self.surroundings.is_library() || is_captured(self.class, &field) {
             return Ok(());
         }
         let is_of_other_class = field.class != self.class.name();
