@@ -112,6 +112,22 @@ fn the_longest_prefix_decides_and_the_later_file_wins_a_tie() {
 }
 
 #[test]
+fn relays_are_those_of_the_class_or_of_the_one_around_it() {
+    let models = extended(&[
+        "[relays]\n\"a.B\" = [\"*\"]\n\"a.B$Own\" = [\"stop\"]\n\"a.C\" = [\"get\"]",
+        "[relays]\n\"a.C\" = [\"put\"]",
+    ]);
+    let calls = |class: &str, name: &str, of_interface: bool| {
+        models.relay(class).is_some_and(|relay| relay.calls(name.as_bytes(), of_interface))
+    };
+    assert!(calls("a/B", "get", true) && calls("a/B$Inner", "get", true));
+    assert!(!calls("a/B", "get", false), "a star stands for methods of interfaces");
+    assert!(calls("a/B$Own", "stop", false) && !calls("a/B$Own", "get", true));
+    assert!(calls("a/C", "put", true) && !calls("a/C", "get", true), "the later file wins");
+    assert!(models.relay("a/Bee").is_none());
+}
+
+#[test]
 fn an_entry_set_of_the_same_name_is_replaced() {
     let set = |method: &str| format!("[[entry]]\nname = \"web\"\noverrides = [\"{method}\"]");
     let models = extended(&[&set("a.Servlet.doGet"), &set("b.Servlet.service(int)")]);
@@ -152,6 +168,7 @@ fn errors_name_file_key_and_column() {
             "[[entry]]\nname = \"web\"\noverrides = [\"doGet\"]",
             "user.toml: entry \"web\": column 1: expected CLASS.method",
         ),
+        ("[relays]\n\"a/B\" = []", "user.toml: relays: column 1: expected a dotted name"),
         ("[packages]\n\"a\" = { treat = \"skip\" }", "user.toml: TOML parse error at line 3"),
         ("[method.\"a.B\"]", "user.toml: TOML parse error at line 2"),
     ] {

@@ -66,6 +66,8 @@ public class HandedOn extends Turns {
         int concurrentCopyOk;
         int concurrentMapCopyOk;
         int arrayOk;
+        int sameCopyOk;
+        int sameAllOk;
         int greatestOk;
         int replacedOk;
 
@@ -257,6 +259,8 @@ public class HandedOn extends Turns {
             item.immutableListOk = 1;
             item.immutableSetOk = 1;
             item.arrayOk = 1;
+            item.sameCopyOk = 1;
+            item.sameAllOk = 1;
             list.add(item);
         }, () -> List.copyOf(list).get(0).immutableListOk++,
                 () -> {
@@ -264,7 +268,13 @@ public class HandedOn extends Turns {
                         item.immutableSetOk++;
                     }
                 },
-                () -> list.toArray(Item[]::new)[0].arrayOk++);
+                () -> list.toArray(Item[]::new)[0].arrayOk++,
+                () -> new CopyOnWriteArrayList<>(list).get(0).sameCopyOk++,
+                () -> {
+                    CopyOnWriteArrayList<Item> all = new CopyOnWriteArrayList<>();
+                    all.addAll(list);
+                    all.get(0).sameAllOk++;
+                });
 
         Map<String, Item> entries = new ConcurrentHashMap<>(Map.of("a", new Item()));
         inTurn(() -> {

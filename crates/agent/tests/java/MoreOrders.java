@@ -27,6 +27,7 @@ import java.util.concurrent.Phaser;
 import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.RecursiveAction;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -123,6 +124,9 @@ public class MoreOrders extends Turns {
     int beforeActionOk;
     int advanceOk;
     int beforeAdvanceOk;
+    int poolHookOk;
+    int poolHookRacy;
+    int poolEndOk;
     int sleepOk;
     int sleepRacy;
     int unitOk;
@@ -585,6 +589,34 @@ public class MoreOrders extends Turns {
         two.join();
     }
 
+    void pools() throws Exception {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(2, 2, 1, TimeUnit.SECONDS, new LinkedBlockingQueue<>()) {
+            @Override
+            protected void beforeExecute(Thread thread, Runnable task) {
+                poolHookOk++;
+            }
+
+            @Override
+            protected void afterExecute(Runnable task, Throwable failure) {
+                poolHookOk += poolHookRacy;
+            }
+
+            @Override
+            protected void terminated() {
+                poolEndOk++;
+            }
+        };
+        poolHookOk = 1;
+        pool.submit(() -> {}).get();
+        pool.shutdown();
+        poolHookRacy = 1;
+        if (!pool.awaitTermination(20, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("the pool goes on");
+        }
+        poolHookOk++;
+        poolEndOk++;
+    }
+
     void interrupts() throws Exception {
         interrupt(() -> sleepOk = 1, () -> Thread.sleep(20_000), () -> sleepOk++);
         inTurn(() -> {
@@ -657,6 +689,7 @@ public class MoreOrders extends Turns {
         MoreOrders all = new MoreOrders();
         all.failures();
         all.functions();
+        all.pools();
         all.interrupts();
         collectors();
         System.out.println("done");
