@@ -234,6 +234,12 @@ pub(crate) fn catch(
     Ok(true)
 }
 
+/// Reports in a handler that what was thrown tells of an interrupt, if it does.
+pub(crate) fn interrupted(handler: &mut Inserter<'_, '_>, site: SiteNumber) -> Result<(), PoolError> {
+    handler.plain(Dup).int(site.0.cast_signed())?;
+    invoke(handler, hooks::INTERRUPTED)
+}
+
 /// The handlers whose ranges have a node in them, in the order in which they are tried.
 pub(crate) fn handlers_around(code: &CodeEditor, node: NodeId) -> Vec<Handler> {
     let places: HashMap<NodeId, usize> =

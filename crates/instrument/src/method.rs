@@ -16,7 +16,7 @@ use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, ReadError, Verificat
 
 use self::field::field_name;
 use self::references::References;
-use crate::call_probe::CallProbe;
+use crate::call_probe::{CallProbe, catch, interrupted};
 use crate::hooks::{self, Hook};
 use crate::identity::{clones_array, may_clone};
 use crate::plan::{Events, Filters};
@@ -26,6 +26,7 @@ use crate::recorded::{Dispatch, MethodName};
 use crate::redundancy::{Condition, Redundancy, Together};
 use crate::rewrite::Surroundings;
 use crate::site::{Conditional, Operation, Site, SiteNumber, SiteNumbers};
+use crate::thread::is_join;
 use crate::wait_probe::{self, is_wait};
 
 /// A method while probes are put into it.
@@ -300,8 +301,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 true => self.site(line, Operation::UntestedWait),
                 false => self.site(line, Operation::Monitor),
             };
-            let interrupt = Operation::Call(wait_probe::interrupted(), Dispatch::Static);
-            let sites = [site, self.site(line, interrupt)];
+            let sites = [site, self.interrupt_site(line)];
             let local = self.first_local;
             if !wait_probe::insert(&mut self.code, pool, node, &descriptor, sites, local)? {
                 self.remarks.push("that waiting is interrupted is not reported".into());
@@ -319,13 +319,32 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             Opcode::InvokeInterface => Dispatch::Interface,
             _ => Dispatch::Virtual,
         };
-        let Some(call) = self.surroundings.call(&method, dispatch) else { return Ok(()) };
-        let site = self.site(line, Operation::Call(method.clone(), dispatch));
-        let probe = CallProbe::new(&call, &method, dispatch, site, self.first_local);
-        let Some(probe) = probe else { return Ok(()) };
-        probe.insert(&mut self.code, pool, node)?;
-        self.code.max_locals = self.code.max_locals.max(probe.locals());
+        if let Some(call) = self.surroundings.call(&method, dispatch) {
+            let site = self.site(line, Operation::Call(method.clone(), dispatch));
+            let probe = CallProbe::new(&call, &method, dispatch, site, self.first_local);
+            let Some(probe) = probe else { return Ok(()) };
+            probe.insert(&mut self.code, pool, node)?;
+            self.code.max_locals = self.code.max_locals.max(probe.locals());
+        }
+        let is_join = dispatch == Dispatch::Virtual && is_join(&method.name, &method.descriptor);
+        if is_join && !self.surroundings.is_library() {
+            let site = self.interrupt_site(line);
+            if !catch(&mut self.code, pool, node, |handler| interrupted(handler, site))? {
+                self.remarks.push("that a join is interrupted is not reported".into());
+            }
+        }
         Ok(())
+    }
+
+    /// What a thread would call to learn that it was interrupted: an interrupt that ends its waiting is recorded as such a
+    /// call.
+    fn interrupt_site(&mut self, line: Option<u16>) -> SiteNumber {
+        let method = MethodName {
+            class: b"java/lang/Thread".to_vec(),
+            name: b"interrupted".to_vec(),
+            descriptor: b"()Z".to_vec(),
+        };
+        self.site(line, Operation::Call(method, Dispatch::Static))
     }
 
     /// Puts a hook directly behind an instruction: jumps to what follows do not run it.

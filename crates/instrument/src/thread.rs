@@ -68,6 +68,11 @@ pub(crate) fn is_hooked(class: &[u8], name: &[u8]) -> bool {
     class == THREAD && name == b"join"
 }
 
+/// Whether a method with this name and descriptor is `Thread.join`, of which only the end is seen inside.
+pub(crate) fn is_join(name: &[u8], descriptor: &[u8]) -> bool {
+    name == b"join" && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V" | b"(Ljava/time/Duration;)Z")
+}
+
 fn add_state(class: &mut ClassEditor<'_>) -> Result<(), EditError> {
     let access = flags::PRIVATE | flags::TRANSIENT | flags::SYNTHETIC;
     // Reflection looks the types of fields up, and the runtime may not be there.

@@ -8,23 +8,13 @@ use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeEditor, CodeError, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::{Instruction, Opcode};
 
-use crate::call_probe::{catch, invoke};
+use crate::call_probe::{catch, interrupted, invoke};
 use crate::hooks;
-use crate::recorded::MethodName;
 use crate::site::SiteNumber;
 
 /// Whether a method with this name and descriptor is `Object.wait`.
 pub(crate) fn is_wait(name: &[u8], descriptor: &[u8]) -> bool {
     name == b"wait" && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V")
-}
-
-/// What a thread would call to learn that it was interrupted: an interrupt that ends a wait is recorded as such a call.
-pub(crate) fn interrupted() -> MethodName {
-    MethodName {
-        class: b"java/lang/Thread".to_vec(),
-        name: b"interrupted".to_vec(),
-        descriptor: b"()Z".to_vec(),
-    }
 }
 
 /// The calls that are made whenever a monitor is entered, or the method, if it is synchronized: no jump leads around them.
@@ -96,7 +86,6 @@ pub(crate) fn insert(
     catch(code, pool, node, |handler| {
         handler.local(ALoad, object).int(site)?;
         invoke(handler, hooks::WAKES)?;
-        handler.plain(Dup).int(interrupt.0.cast_signed())?;
-        invoke(handler, hooks::INTERRUPTED)
+        interrupted(handler, interrupt)
     })
 }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,6 +16,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CopyOnWriteArraySet;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Exchanger;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ForkJoinPool;
@@ -31,6 +33,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Collectors;
 
 /**
@@ -138,6 +141,13 @@ public class MoreOrders extends Turns {
     int getOk;
     int waitOk;
     int barrierOk;
+    int joinOk;
+    int dequeOk;
+    int transferOk;
+    int exchangeOk;
+    int phaseOk;
+    int stampedOk;
+    int timedOk;
 
     static void hashMaps() throws Exception {
         ConcurrentHashMap<Item, Item> map = new ConcurrentHashMap<>();
@@ -654,6 +664,30 @@ public class MoreOrders extends Turns {
         }, () -> waitOk++);
         CyclicBarrier barrier = new CyclicBarrier(2);
         interrupt(() -> barrierOk = 1, barrier::await, () -> barrierOk++);
+        interrupt(() -> joinOk = 1, () -> Thread.currentThread().join(), () -> joinOk++);
+        interrupt(() -> joinOk = 1, () -> Thread.currentThread().join(20_000), () -> joinOk++);
+        BlockingDeque<String> deque = new LinkedBlockingDeque<>(1);
+        interrupt(() -> dequeOk = 1, deque::takeLast, () -> dequeOk++);
+        interrupt(() -> dequeOk = 1, () -> deque.pollFirst(20, TimeUnit.SECONDS), () -> dequeOk++);
+        deque.add("full");
+        interrupt(() -> dequeOk = 1, () -> deque.putFirst("more"), () -> dequeOk++);
+        interrupt(() -> dequeOk = 1, () -> deque.offer("more", 20, TimeUnit.SECONDS), () -> dequeOk++);
+        LinkedTransferQueue<String> transfers = new LinkedTransferQueue<>();
+        interrupt(() -> transferOk = 1, () -> transfers.transfer("nobody"), () -> transferOk++);
+        Exchanger<String> exchanger = new Exchanger<>();
+        interrupt(() -> exchangeOk = 1, () -> exchanger.exchange("nobody"), () -> exchangeOk++);
+        Phaser phaser = new Phaser(1);
+        interrupt(() -> phaseOk = 1, () -> phaser.awaitAdvanceInterruptibly(0), () -> phaseOk++);
+        StampedLock stamped = new StampedLock();
+        long stamp = stamped.writeLock();
+        interrupt(() -> stampedOk = 1, stamped::readLockInterruptibly, () -> stampedOk++);
+        interrupt(() -> stampedOk = 1, () -> stamped.tryWriteLock(20, TimeUnit.SECONDS), () -> stampedOk++);
+        stamped.unlockWrite(stamp);
+        lock.lock();
+        interrupt(() -> timedOk = 1, () -> lock.tryLock(20, TimeUnit.SECONDS), () -> timedOk++);
+        lock.unlock();
+        interrupt(() -> timedOk = 1, () -> semaphore.tryAcquire(20, TimeUnit.SECONDS), () -> timedOk++);
+        interrupt(() -> timedOk = 1, () -> latch.await(20, TimeUnit.SECONDS), () -> timedOk++);
     }
 
     static void collectors() throws Exception {
