@@ -151,6 +151,13 @@ fn what_the_library_hands_on_is_ordered() {
 }
 
 #[test]
+fn variables_are_known_by_their_offsets() {
+    for options in ["", ",filters="] {
+        only_the_racy_race_with(options, "Offsets", 17, &[]);
+    }
+}
+
+#[test]
 fn further_orders_of_the_library() {
     only_the_racy_race("MoreOrders", 17, &[]);
 }

@@ -226,6 +226,8 @@ impl Calls {
             || self.is_of_contents(effect, caller)
             || match effect {
                 Effect::Flow { to: Place::Slot(_, slot), .. } => self.slots.contains(slot),
+                // A number that stands for what it was asked for: where a field is.
+                Effect::Flow { from, to: Place::Result } => is_operand(from),
                 Effect::Reflect(Reflect::Member { kind: MemberKind::Field, name, .. }) => {
                     name.is_some()
                 }

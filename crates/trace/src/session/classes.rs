@@ -237,22 +237,25 @@ pub fn internal_name(name: &[u8]) -> Vec<u8> {
 
 /// How many arguments a method takes.
 pub(super) fn argument_count(descriptor: &[u8]) -> usize {
+    arguments(descriptor).count()
+}
+
+/// The first letters of the types of the arguments, by the descriptor of a method.
+pub(super) fn arguments(descriptor: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = descriptor.strip_prefix(b"(").unwrap_or_default();
-    let mut count = 0;
-    while let Some((&first, tail)) = rest.split_first() {
-        rest = tail;
-        match first {
-            b')' => break,
-            b'[' => continue,
-            b'L' => {
-                let end = rest.iter().position(|&byte| byte == b';');
-                rest = end.map_or(&[], |end| &rest[end + 1..]);
+    std::iter::from_fn(move || {
+        let (&first, tail) = rest.split_first().filter(|(first, _)| **first != b')')?;
+        let element = tail.iter().position(|&byte| byte != b'[').unwrap_or(tail.len());
+        let name = if first == b'[' { &tail[element..] } else { rest };
+        rest = match name.first() {
+            Some(b'L') => {
+                let end = name.iter().position(|&byte| byte == b';');
+                end.map_or(&[], |end| &name[end + 1..])
             }
-            _ => {}
-        }
-        count += 1;
-    }
-    count
+            _ => name.get(1..).unwrap_or_default(),
+        };
+        Some(first)
+    })
 }
 
 #[cfg(test)]
@@ -365,6 +368,17 @@ mod tests {
         assert!(!may(&classes, "B", "other"), "nothing is known of the class itself");
         classes.add(&below("B", "", &[], &[]));
         assert!(!may(&classes, "A", "other"));
+    }
+
+    #[test]
+    fn arguments_are_told_by_their_first_letters() {
+        let letters = |descriptor: &[u8]| arguments(descriptor).collect::<Vec<u8>>();
+        assert_eq!(letters(b"()V"), b"");
+        assert_eq!(letters(b"(Ljava/lang/Object;J[[ILa/B;[Lc/D;Z)V"), b"LJ[L[Z");
+        assert_eq!(argument_count(b"([I[[Ljava/lang/String;D)J"), 3);
+        assert_eq!(letters(b"(I"), b"I");
+        assert_eq!(letters(b"(Lbroken"), b"L");
+        assert_eq!(letters(b"(["), b"[");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use unsnarl_models::{Effect, MethodModel, Outcome, Place};
 
 use super::super::chunks::{RawEvent, RawEvents};
-use super::super::classes::{argument_count, internal_name};
+use super::super::classes::{arguments, internal_name};
 use super::super::format::{
     Kind, OPERAND_ELEMENT, OPERAND_LENGTH, OPERAND_RETURNED, OPERAND_THREAD,
 };
@@ -49,8 +49,7 @@ pub(super) struct Call {
     pub(super) model: Option<Arc<MethodModel>>,
     pub(super) receiver: Value,
     operands: SmallVec<[(u64, u64); 2]>,
-    /// How many arguments it has.
-    arguments: u64,
+    arguments: Arguments,
     /// What it returned, when it has.
     pub(super) result: Option<u64>,
     /// The lock that it has given up to wait.
@@ -83,9 +82,35 @@ pub(super) type KnownCalls = FxHashMap<(u32, u64), KnownCall>;
 #[derive(Clone, Debug)]
 pub(super) struct KnownCall {
     model: Option<Arc<MethodModel>>,
-    arguments: u64,
+    arguments: Arguments,
     /// Whether there may be something to tell before they end.
     begins: bool,
+}
+
+/// The arguments of a call, as the descriptor of the method has them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arguments {
+    count: u64,
+    /// A bit for each of the first that is a number and no object, and for each that is a `long`.
+    numbers: u64,
+    longs: u64,
+}
+
+impl Arguments {
+    fn of(descriptor: &[u8]) -> Self {
+        let mut all = Self::default();
+        for letter in arguments(descriptor) {
+            let bit = 1u64.checked_shl(all.count as u32).unwrap_or(0);
+            if !matches!(letter, b'L' | b'[') {
+                all.numbers |= bit;
+            }
+            if letter == b'J' {
+                all.longs |= bit;
+            }
+            all.count += 1;
+        }
+        all
+    }
 }
 
 /// Where events of one step go.
@@ -136,9 +161,24 @@ impl Call {
     fn position(&self, place: &Place) -> Option<u64> {
         match place {
             Place::Argument(position) => Some(u64::from(*position)),
-            Place::Last => self.arguments.checked_sub(1),
+            Place::Last => self.arguments.count.checked_sub(1),
             _ => None,
         }
+    }
+
+    /// Whether an operand is a number, which is no id of an object.
+    pub(super) fn is_number(&self, place: &Place) -> bool {
+        self.has(self.arguments.numbers, place)
+    }
+
+    /// Whether an operand is a `long`: where in an object something is, and no index.
+    pub(super) fn is_offset(&self, place: &Place) -> bool {
+        self.has(self.arguments.longs, place)
+    }
+
+    fn has(&self, bits: u64, place: &Place) -> bool {
+        let position = self.position(place).and_then(|position| u32::try_from(position).ok());
+        position.and_then(|position| bits.checked_shr(position)).is_some_and(|bits| bits & 1 != 0)
     }
 }
 
@@ -336,8 +376,8 @@ impl Translator {
         }
         let model = self.find_model(site, receiver);
         let arguments = match self.descriptions.sites.get(&site).map(|it| &it.operation) {
-            Some(SiteOperation::Call { descriptor, .. }) => argument_count(descriptor) as u64,
-            _ => 0,
+            Some(SiteOperation::Call { descriptor, .. }) => Arguments::of(descriptor),
+            _ => Arguments::default(),
         };
         let begins = model.as_ref().is_some_and(|model| {
             model.effects.iter().any(|effect| !effects::only_at_the_end(effect))

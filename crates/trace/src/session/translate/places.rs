@@ -33,6 +33,8 @@ pub(super) struct Orders {
     pub(super) ended: FxHashSet<ThreadId>,
     /// The fields that handles and updaters stand for.
     handles: FxHashMap<Value, Handle>,
+    /// The fields at offsets, with the classes that declare them.
+    offsets: FxHashMap<u64, SmallVec<[(Box<[u8]>, Handle); 1]>>,
     pub(super) started: FxHashMap<Value, Started>,
     /// Where else the end of what was started in a group is sent to.
     pub(super) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
@@ -93,7 +95,7 @@ impl Key {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Handle {
     field: FieldId,
     volatile: bool,
@@ -226,6 +228,7 @@ impl Translator {
                     .into_iter()
                     .collect()
             }
+            place if call.is_number(place) => SmallVec::new(),
             _ => call.operand(place).filter(|&id| id != 0).map(Value).into_iter().collect(),
         }
     }
@@ -236,7 +239,12 @@ impl Translator {
     }
 
     pub(super) fn flow(&mut self, from: &Place, to: &Place, call: &Call) {
-        let Place::Slot(of, slot) = to else { return };
+        let Place::Slot(of, slot) = to else {
+            if *to == Place::Result {
+                self.offset(from, call);
+            }
+            return;
+        };
         // What is in collections is not followed.
         if CONTENTS.contains(&&**slot) && !matches!(from, Place::New(_)) {
             return;
@@ -326,16 +334,49 @@ impl Translator {
         }
     }
 
+    /// What a call returns is where in its object a field is.
+    fn offset(&mut self, field: &Place, call: &Call) {
+        let handle = call.operand(field).and_then(|field| self.orders.handles.get(&Value(field)));
+        let (Some(&handle), Some(offset)) = (handle, call.result) else { return };
+        let class = self.tables.fields[handle.field].class;
+        let class: Box<[u8]> = internal_name(&self.tables.names[class]).into();
+        let there = self.orders.offsets.entry(offset).or_default();
+        if !there.contains(&(class.clone(), handle)) {
+            there.push((class, handle));
+        }
+    }
+
+    /// The field at an offset in an object, or in the static fields of a class.
+    fn at_offset(&self, of: u64, offset: u64) -> Option<Handle> {
+        let there = self.orders.offsets.get(&offset)?;
+        if let Some(class) = self.descriptions.class_names.get(&of) {
+            let class = internal_name(class);
+            let is_it = |(of, handle): &&(Box<[u8]>, Handle)| handle.is_static && **of == *class;
+            return there.iter().find(is_it).map(|it| it.1);
+        }
+        let class = self.class_of(of)?;
+        let above = self.descriptions.classes.ancestors(&class).0;
+        let is_it = |(of, handle): &&(Box<[u8]>, Handle)| !handle.is_static && above.contains(&&**of);
+        there.iter().find(is_it).map(|it| it.1)
+    }
+
     pub(super) fn variable_of(
         &mut self,
         object: &Place,
         selector: &Place,
         call: &Call,
     ) -> Option<Target> {
-        if let Some(handle) =
-            self.values(selector, call).first().and_then(|it| self.orders.handles.get(it))
-        {
-            let Handle { field, volatile, is_static } = *handle;
+        let handle = match call.is_offset(selector) {
+            true => call
+                .operand(object)
+                .zip(call.operand(selector))
+                .and_then(|(of, offset)| self.at_offset(of, offset)),
+            false => {
+                let values = self.values(selector, call);
+                values.first().and_then(|it| self.orders.handles.get(it)).copied()
+            }
+        };
+        if let Some(Handle { field, volatile, is_static }) = handle {
             let variable = if is_static {
                 Variable::Static(field)
             } else {
@@ -351,7 +392,7 @@ impl Translator {
             selector => call.operand(selector),
         };
         match (is_array, index.map(u32::try_from)) {
-            (true, Some(Ok(index))) => {
+            (true, Some(Ok(index))) if !call.is_offset(selector) => {
                 let array = self.object(of);
                 Some(Target::Variable(self.variable(Variable::Element(array, index)), false))
             }
