@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use support::Program;
+use support::{Program, Recording};
 use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_trace::{Event, Operation, Source, ThreadId, Variable};
 
@@ -36,19 +36,24 @@ fn only_the_racy_race(program: &str, since: u16, elements: &[&str]) {
 fn only_the_racy_race_with(options: &str, program: &str, since: u16, elements: &[&str]) {
     for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release >= since) {
         let recording = Program::compile(&jdk, program).record_with(&jdk, options);
-        let fields: BTreeSet<String> = recording
-            .tables()
-            .fields
-            .values()
-            .map(|field| recording.tables().text(field.name).into_owned())
-            .filter(|name| name.ends_with("Racy") || name.ends_with("Ok"))
-            .collect();
-        let expected = fields.iter().filter(|name| name.ends_with("Racy")).cloned();
-        let expected: BTreeSet<_> =
-            expected.chain(elements.iter().map(|&it| it.to_owned())).collect();
-        assert!(expected.len() > 2, "{fields:?}");
+        let expected = expected(&recording, elements);
         assert_eq!(recording.racing(), expected, "{program}{options} on {}", jdk.name());
     }
+}
+
+/// What races by the names of the fields, and these elements.
+fn expected(recording: &Recording, elements: &[&str]) -> BTreeSet<String> {
+    let fields: BTreeSet<String> = recording
+        .tables()
+        .fields
+        .values()
+        .map(|field| recording.tables().text(field.name).into_owned())
+        .filter(|name| name.ends_with("Racy") || name.ends_with("Ok"))
+        .collect();
+    let expected = fields.iter().filter(|name| name.ends_with("Racy")).cloned();
+    let expected: BTreeSet<_> = expected.chain(elements.iter().map(|&it| it.to_owned())).collect();
+    assert!(expected.len() > 2, "{fields:?}");
+    expected
 }
 
 #[test]
@@ -165,6 +170,15 @@ fn further_orders_of_the_library() {
 #[test]
 fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
+}
+
+/// A preview changes with every release.
+#[test]
+fn structured_tasks_are_ordered() {
+    for jdk in unsnarl_testing::jdks().into_iter().filter(|jdk| jdk.release == 25) {
+        let recording = Program::compile_preview(&jdk, "Scopes").record(&jdk);
+        assert_eq!(recording.racing(), expected(&recording, &[]), "{}", jdk.name());
+    }
 }
 
 /// Only if it is asked for, what is in a library's object is a variable.

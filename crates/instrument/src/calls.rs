@@ -463,6 +463,10 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
         for (index, effect) in method.effects.iter().enumerate() {
             let gives_behind =
                 || method.effects[index..].iter().any(|it| matches!(it, Effect::Send { .. }));
+            let joins_before = || {
+                let joins = |it: &Effect| matches!(it, Effect::Join { when: None, .. });
+                method.effects[..index].iter().any(joins)
+            };
             let (call, task) = match effect {
                 Effect::Start { call, kind, .. } if orders(effect) => (
                     call,
@@ -470,7 +474,8 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
                 ),
                 Effect::Call(call)
                     if is_ordering && is_function(&call.receiver, &parameters)
-                        || call.receiver == Place::This && gives_behind() =>
+                        || call.receiver == Place::This && gives_behind()
+                        || is_part_of_this(&call.receiver) && joins_before() =>
                 {
                     (call, Task::Called)
                 }
@@ -516,8 +521,8 @@ fn orders(effect: &Effect) -> bool {
         | Effect::Join { .. }
         | Effect::Serial(_) => true,
         Effect::Start { call, .. } => match &call.receiver {
-            Place::Slot(of, _) | Place::Element(of) => matches!(**of, Place::Argument(_)),
-            receiver => is_operand(receiver),
+            Place::Slot(of, _) | Place::Element(of) if matches!(**of, Place::Argument(_)) => true,
+            receiver => is_operand(receiver) || is_part_of_this(receiver),
         },
         Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
             matches!(place, Place::Variable { .. }) || range.is_some()
@@ -568,14 +573,18 @@ fn is_operand(place: &Place) -> bool {
     matches!(place, Place::This | Place::Argument(_) | Place::Last)
 }
 
-/// Whether some model of the class orders by a part of the receiver.
-fn has_ordering_parts(class: &ClassModel) -> bool {
-    let of_this = |place: &Place| match place {
+/// Whether a place is something that the receiver was given, but for what is in a collection.
+fn is_part_of_this(place: &Place) -> bool {
+    match place {
         Place::Slot(of, slot) => **of == Place::This && !CONTENTS.contains(&&**slot),
         _ => false,
-    };
+    }
+}
+
+/// Whether some model of the class orders by a part of the receiver.
+fn has_ordering_parts(class: &ClassModel) -> bool {
     class.methods().any(|(_, _, method)| {
-        method.effects.iter().any(|effect| deciding(effect).into_iter().any(of_this))
+        method.effects.iter().any(|effect| deciding(effect).into_iter().any(is_part_of_this))
     })
 }
 

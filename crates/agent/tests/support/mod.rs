@@ -19,7 +19,9 @@ use unsnarl_trace::{
 pub(crate) struct Program {
     folder: TempDir,
     main: String,
+    /// Options of the agent, and of the JVM.
     options: &'static str,
+    java: &'static [&'static str],
 }
 
 impl Program {
@@ -29,7 +31,19 @@ impl Program {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
         let files = [name, "Turns"].map(|name| sources.join(format!("{name}.java")));
         jdk.compile(files.iter().map(PathBuf::as_path), folder.path());
-        Self { folder, main: name.to_owned(), options: "" }
+        Self { folder, main: name.to_owned(), options: "", java: &[] }
+    }
+
+    /// The same, with what the release has as a preview.
+    pub(crate) fn compile_preview(jdk: &Jdk, name: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/java");
+        let mut javac = jdk.command("javac");
+        javac.args(["-nowarn", "-Xlint:none", "--enable-preview", "--release"]);
+        javac.arg(jdk.release.to_string()).arg("-d").arg(folder.path());
+        let files = [name, "Turns"].map(|name| sources.join(format!("{name}.java")));
+        unsnarl_testing::run(javac.args(files));
+        Self { folder, main: name.to_owned(), options: "", java: &["--enable-preview"] }
     }
 
     /// Compiles a text in place of the file.
@@ -38,7 +52,7 @@ impl Program {
         let source = folder.path().join(format!("{name}.java"));
         std::fs::write(&source, text).unwrap();
         jdk.compile([source.as_path()], folder.path());
-        Self { folder, main: name.to_owned(), options: "" }
+        Self { folder, main: name.to_owned(), options: "", java: &[] }
     }
 
     /// Compiles another text of the file into a folder, which is not on the class path.
@@ -62,7 +76,7 @@ impl Program {
     /// The command that runs the program as it is.
     pub(crate) fn plain(&self, jdk: &Jdk, options: &[&str]) -> Command {
         let mut java = jdk.command("java");
-        java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
+        java.args(self.java).args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
         java
     }
 
@@ -99,7 +113,7 @@ impl Program {
         let more = [self.options, agent_options].concat();
         java.arg(format!("-agentpath:{}=session={session}{more}", agent.display()));
         java.args(["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"]);
-        java.args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
+        java.args(self.java).args(options).arg("-cp").arg(self.folder.path()).arg(&self.main);
         java
     }
 

@@ -186,6 +186,11 @@ impl Translator {
                 Effect::Receive { channel, within, when: None, .. } => {
                     self.receive(channel, within.as_ref(), call, emit);
                 }
+                Effect::Join { group, when: None, .. } => {
+                    for group in self.values(group, call) {
+                        self.join(group, emit);
+                    }
+                }
                 _ => {}
             }
         }
