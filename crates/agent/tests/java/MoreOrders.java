@@ -19,6 +19,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Exchanger;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Flow;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
@@ -29,6 +30,7 @@ import java.util.concurrent.Phaser;
 import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.RecursiveAction;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.SubmissionPublisher;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -90,6 +92,9 @@ public class MoreOrders extends Turns {
         int mappedOk;
         int nestedOk;
         int concurrentOk;
+        int consumedOk;
+        int consumedRacy;
+        int nextOk;
 
         Item() {
             this(0);
@@ -130,6 +135,9 @@ public class MoreOrders extends Turns {
     int poolHookOk;
     int poolHookRacy;
     int poolEndOk;
+    int consumerOk;
+    int subscriberOk;
+    int completeOk;
     int sleepOk;
     int sleepRacy;
     int unitOk;
@@ -627,6 +635,57 @@ public class MoreOrders extends Turns {
         poolEndOk++;
     }
 
+    void publishers() throws Exception {
+        SubmissionPublisher<Item> publisher = new SubmissionPublisher<>();
+        CompletableFuture<Void> consumed = publisher.consume(item -> {
+            item.consumedOk++;
+            item.consumedRacy++;
+            consumerOk++;
+        });
+        Item first = new Item();
+        first.consumedOk = 1;
+        publisher.submit(new Item());
+        publisher.submit(first);
+        first.consumedRacy = 1;
+        publisher.close();
+        consumed.get();
+        consumerOk++;
+
+        SubmissionPublisher<Item> other = new SubmissionPublisher<>();
+        CountDownLatch end = new CountDownLatch(1);
+        other.subscribe(new Flow.Subscriber<>() {
+            @Override
+            public void onSubscribe(Flow.Subscription subscription) {
+                subscription.request(Long.MAX_VALUE);
+                subscriberOk++;
+            }
+
+            @Override
+            public void onNext(Item item) {
+                item.nextOk++;
+                subscriberOk++;
+            }
+
+            @Override
+            public void onError(Throwable failure) {}
+
+            @Override
+            public void onComplete() {
+                subscriberOk += completeOk;
+                end.countDown();
+            }
+        });
+        for (int i = 0; i < 10; i++) {
+            Item item = new Item();
+            item.nextOk = 1;
+            other.submit(item);
+        }
+        completeOk = 1;
+        other.close();
+        end.await();
+        subscriberOk++;
+    }
+
     void interrupts() throws Exception {
         interrupt(() -> sleepOk = 1, () -> Thread.sleep(20_000), () -> sleepOk++);
         inTurn(() -> {
@@ -724,6 +783,7 @@ public class MoreOrders extends Turns {
         all.failures();
         all.functions();
         all.pools();
+        all.publishers();
         all.interrupts();
         collectors();
         System.out.println("done");
