@@ -172,6 +172,11 @@ fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
 }
 
+#[test]
+fn completers_come_behind_what_they_wait_for() {
+    only_the_racy_race("Completers", 17, &[]);
+}
+
 /// A preview changes with every release.
 #[test]
 fn structured_tasks_are_ordered() {

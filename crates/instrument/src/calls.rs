@@ -463,9 +463,11 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
         for (index, effect) in method.effects.iter().enumerate() {
             let gives_behind =
                 || method.effects[index..].iter().any(|it| matches!(it, Effect::Send { .. }));
-            let joins_before = || {
-                let joins = |it: &Effect| matches!(it, Effect::Join { when: None, .. });
-                method.effects[..index].iter().any(joins)
+            let takes_before = || {
+                let takes = |it: &Effect| {
+                    matches!(it, Effect::Join { when: None, .. } | Effect::Receive { when: None, .. })
+                };
+                method.effects[..index].iter().any(takes)
             };
             let (call, task) = match effect {
                 Effect::Start { call, kind, .. } if orders(effect) => (
@@ -474,8 +476,8 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
                 ),
                 Effect::Call(call)
                     if is_ordering && is_function(&call.receiver, &parameters)
-                        || call.receiver == Place::This && gives_behind()
-                        || is_part_of_this(&call.receiver) && joins_before() =>
+                        || call.receiver == Place::This && (gives_behind() || takes_before())
+                        || is_part_of_this(&call.receiver) && takes_before() =>
                 {
                     (call, Task::Called)
                 }
