@@ -10,8 +10,8 @@ use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     AskedMethod, Caller, Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, Operation,
-    Plan, RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task, Volatility,
-    hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
+    Plan, RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task,
+    Volatility, hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
 };
 use unsnarl_launch::Agent;
 use unsnarl_models::Relay;

@@ -235,7 +235,10 @@ pub(crate) fn catch(
 }
 
 /// Reports in a handler that what was thrown tells of an interrupt, if it does.
-pub(crate) fn interrupted(handler: &mut Inserter<'_, '_>, site: SiteNumber) -> Result<(), PoolError> {
+pub(crate) fn interrupted(
+    handler: &mut Inserter<'_, '_>,
+    site: SiteNumber,
+) -> Result<(), PoolError> {
     handler.plain(Dup).int(site.0.cast_signed())?;
     invoke(handler, hooks::INTERRUPTED)
 }

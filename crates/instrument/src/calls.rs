@@ -95,7 +95,9 @@ impl Calls {
                     continue;
                 }
                 let known = classes.entry(name.into()).or_default();
-                if calls.records(model, method, Caller::Program) && known.last().is_none_or(|it| **it != *class) {
+                if calls.records(model, method, Caller::Program)
+                    && known.last().is_none_or(|it| **it != *class)
+                {
                     known.push(class.into());
                 }
             }
@@ -210,8 +212,7 @@ impl Calls {
 
     fn records(&self, class: &ClassModel, method: &MethodModel, caller: Caller) -> bool {
         let effects = &method.effects;
-        let matters =
-            |it: &Effect| self.matters(it, caller) && !self.is_idle(class, it, caller);
+        let matters = |it: &Effect| self.matters(it, caller) && !self.is_idle(class, it, caller);
         effects.iter().any(matters) || {
             // A view of an object of which a part orders something: the reader has to know that it is one.
             let is_view =
@@ -465,7 +466,10 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
                 || method.effects[index..].iter().any(|it| matches!(it, Effect::Send { .. }));
             let takes_before = || {
                 let takes = |it: &Effect| {
-                    matches!(it, Effect::Join { when: None, .. } | Effect::Receive { when: None, .. })
+                    matches!(
+                        it,
+                        Effect::Join { when: None, .. } | Effect::Receive { when: None, .. }
+                    )
                 };
                 method.effects[..index].iter().any(takes)
             };

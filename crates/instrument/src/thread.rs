@@ -70,7 +70,8 @@ pub(crate) fn is_hooked(class: &[u8], name: &[u8]) -> bool {
 
 /// Whether a method with this name and descriptor is `Thread.join`, of which only the end is seen inside.
 pub(crate) fn is_join(name: &[u8], descriptor: &[u8]) -> bool {
-    name == b"join" && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V" | b"(Ljava/time/Duration;)Z")
+    name == b"join"
+        && matches!(descriptor, b"()V" | b"(J)V" | b"(JI)V" | b"(Ljava/time/Duration;)Z")
 }
 
 fn add_state(class: &mut ClassEditor<'_>) -> Result<(), EditError> {

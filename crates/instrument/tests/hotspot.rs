@@ -37,7 +37,9 @@ impl Surroundings for Everything {
 
     fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {
         match dispatch {
-            Dispatch::Virtual | Dispatch::Interface => self.0.virtual_call(method, Caller::Program, |_| true),
+            Dispatch::Virtual | Dispatch::Interface => {
+                self.0.virtual_call(method, Caller::Program, |_| true)
+            }
             Dispatch::Static | Dispatch::Special => {
                 self.0.known_call(&method.class, method, Caller::Program)
             }

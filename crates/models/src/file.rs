@@ -105,7 +105,9 @@ fn read_with<'a>(file: &str, text: &'a str, store: Store<'a>) -> Result<Layer, M
     }
     for (class, methods) in raw.relays {
         let class = reader.internal_name("relays", &class)?;
-        layer.relays.push((class, Relay { methods: methods.into_iter().map(Into::into).collect() }));
+        layer
+            .relays
+            .push((class, Relay { methods: methods.into_iter().map(Into::into).collect() }));
     }
     layer.classes = reader.classes(&raw.methods)?;
     for raw_entry in raw.entry {

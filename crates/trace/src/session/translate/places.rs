@@ -356,7 +356,8 @@ impl Translator {
         }
         let class = self.class_of(of)?;
         let above = self.descriptions.classes.ancestors(&class).0;
-        let is_it = |(of, handle): &&(Box<[u8]>, Handle)| !handle.is_static && above.contains(&&**of);
+        let is_it =
+            |(of, handle): &&(Box<[u8]>, Handle)| !handle.is_static && above.contains(&&**of);
         there.iter().find(is_it).map(|it| it.1)
     }
 
