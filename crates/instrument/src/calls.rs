@@ -184,8 +184,10 @@ impl Calls {
         let MethodName { name, descriptor, .. } = method;
         let classes = self.classes.get(&**name)?;
         let caller = Caller::Program;
-        let recorded = |class: &Box<[u8]>| self.recorded(class, name, descriptor, caller);
-        let models: Vec<_> = classes.iter().filter_map(recorded).collect();
+        let models: Vec<_> = classes
+            .iter()
+            .filter_map(|class| self.recorded(class, name, descriptor, caller))
+            .collect();
         if models.is_empty() { None } else { self.call(models, None, descriptor, caller) }
     }
 

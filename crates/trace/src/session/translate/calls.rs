@@ -523,7 +523,7 @@ mod tests {
             model: None,
             receiver: Value(7),
             operands: SmallVec::new(),
-            arguments: 0,
+            arguments: Arguments::default(),
             result: Some(9),
             waits_for: None,
             started: SmallVec::new(),

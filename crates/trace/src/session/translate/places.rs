@@ -34,7 +34,7 @@ pub(super) struct Orders {
     /// The fields that handles and updaters stand for.
     handles: FxHashMap<Value, Handle>,
     /// The fields at offsets, with the classes that declare them.
-    offsets: FxHashMap<u64, SmallVec<[(Box<[u8]>, Handle); 1]>>,
+    offsets: FxHashMap<u64, Declared>,
     pub(super) started: FxHashMap<Value, Started>,
     /// Where else the end of what was started in a group is sent to.
     pub(super) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
@@ -56,6 +56,9 @@ pub(super) type Values = SmallVec<[Value; 1]>;
 type Slots = SmallVec<[(Box<str>, Values); 1]>;
 /// From the slot of an object to the slots of others.
 type Forwards = SmallVec<[(Box<str>, Value, Box<str>); 1]>;
+
+/// Fields with the internal names of the classes that declare them.
+type Declared = SmallVec<[(Box<[u8]>, Handle); 1]>;
 
 /// What a channel is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
