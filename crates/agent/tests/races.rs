@@ -173,6 +173,11 @@ fn tasks_of_virtual_threads_are_ordered() {
 }
 
 #[test]
+fn what_parallel_streams_combine_is_ordered() {
+    only_the_racy_race("Reductions", 17, &[]);
+}
+
+#[test]
 fn completers_come_behind_what_they_wait_for() {
     only_the_racy_race("Completers", 17, &[]);
 }

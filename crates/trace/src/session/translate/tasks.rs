@@ -20,7 +20,7 @@ pub(super) struct Started {
     /// What it is joined by; the latest [`MOST_GROUPS`] of them.
     groups: VecDeque<Group>,
     /// What it waits for; the latest [`MOST_AFTER`] of them.
-    after: VecDeque<Value>,
+    after: VecDeque<Group>,
     /// Each of its runs ends before the next begins.
     is_periodic: bool,
     /// It runs when a stream is asked for its result.
@@ -37,6 +37,15 @@ impl Started {
         }
         while self.groups.len() > MOST_GROUPS {
             self.groups.pop_front();
+        }
+    }
+
+    fn run_after(&mut self, group: Group) {
+        if !self.after.contains(&group) {
+            self.after.push_back(group);
+        }
+        while self.after.len() > MOST_AFTER {
+            self.after.pop_front();
         }
     }
 }
@@ -77,19 +86,12 @@ impl Translator {
         emit: &mut Emit<'_>,
     ) {
         let Effect::Start { call: started, kind, groups, after } = effect else { return };
-        let after: Values = after.iter().flat_map(|place| self.values(place, call)).collect();
         let is_thread = matches!(kind, StartKind::Thread | StartKind::VirtualThread);
         let itself = [&started.receiver, &Place::Result];
         let is_only_thread = is_thread && groups.iter().all(|group| itself.contains(&group));
-        let mut known: SmallVec<[Group; 2]> = SmallVec::new();
-        for group in groups.iter().filter(|group| !group.is_of_result() && !is_only_thread) {
-            let values = self.values(group, call);
-            known.extend(values.iter().map(|&value| Group::Value(value)));
-            if let (true, Place::Slot(of, slot)) = (values.is_empty(), group) {
-                let of = self.values(of, call);
-                known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
-            }
-        }
+        let groups = groups.iter().filter(|group| !group.is_of_result() && !is_only_thread);
+        let known = self.groups_at(groups, call);
+        let after = self.groups_at(after.iter().filter(|place| !place.is_of_result()), call);
         let mut found = Found::default();
         for receiver in self.values(&started.receiver, call) {
             self.find_tasks(receiver, &started.method, started.arguments.len(), &mut found);
@@ -105,6 +107,7 @@ impl Translator {
         }
         if tasks.is_empty() {
             // Nobody sees it run: who joins it joins what it waited for.
+            let after: Values = after.iter().flat_map(|after| self.in_group(after)).collect();
             for group in &known {
                 if let Group::Value(group) = group {
                     self.link(*group, &after);
@@ -123,18 +126,38 @@ impl Translator {
             for group in &known {
                 state.run_in(group.clone());
             }
-            for &place in &after {
-                if !state.after.contains(&place) {
-                    state.after.push_back(place);
-                }
-            }
-            while state.after.len() > MOST_AFTER {
-                state.after.pop_front();
+            for group in &after {
+                state.run_after(group.clone());
             }
             state.is_periodic |= *kind == StartKind::PeriodicTask;
             state.is_of_stream |= *kind == StartKind::ParallelStream;
         }
         call.started.extend(tasks.iter().map(|&task| (index, task)));
+    }
+
+    /// What places stand for when a task is started, or, where nothing is in a slot yet, when it runs.
+    fn groups_at<'p>(
+        &mut self,
+        places: impl Iterator<Item = &'p Place>,
+        call: &Call,
+    ) -> SmallVec<[Group; 2]> {
+        let mut known = SmallVec::new();
+        for place in places {
+            let values = self.values(place, call);
+            known.extend(values.iter().map(|&value| Group::Value(value)));
+            if let (true, Place::Slot(of, slot)) = (values.is_empty(), place) {
+                let of = self.values(of, call);
+                known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
+            }
+        }
+        known
+    }
+
+    fn in_group(&self, group: &Group) -> Values {
+        match group {
+            Group::Value(value) => SmallVec::from_slice(&[*value]),
+            Group::Slot(of, slot) => self.in_slot(*of, slot),
+        }
     }
 
     /// The objects whose methods can be seen to run when a method is started: its receiver, or those that
@@ -182,6 +205,11 @@ impl Translator {
         let is_stage = matches!(&started.result, Some(Place::Slot(of, slot))
             if **of == Place::Result && !CONTENTS.contains(&&**slot));
         let tasks: Values = call.started.iter().filter(|it| it.0 == index).map(|it| it.1).collect();
+        for group in self.groups_at(after.iter().filter(|place| place.is_of_result()), call) {
+            for task in &tasks {
+                self.orders.started.entry(*task).or_default().run_after(group.clone());
+            }
+        }
         for group in groups.iter().filter(|group| group.is_of_result()) {
             let values = self.values(group, call);
             if let (true, Place::Slot(of, slot)) = (values.is_empty(), group) {
@@ -241,7 +269,7 @@ impl Translator {
 
     pub(super) fn task_begins(&mut self, task: Value, emit: &mut Emit<'_>) {
         let Some(state) = self.orders.started.get(&task) else { return };
-        let after: Vec<Value> = state.after.iter().copied().collect();
+        let after: Values = state.after.iter().flat_map(|after| self.in_group(after)).collect();
         let (is_periodic, is_of_stream) = (state.is_periodic, state.is_of_stream);
         self.calls[emit.thread].tasks.push(task);
         self.receive_from(&Key::TaskStart(task), emit);
@@ -292,11 +320,7 @@ impl Translator {
 
     fn groups(&self, task: Value) -> Values {
         let groups = self.orders.started.get(&task).into_iter().flat_map(|state| &state.groups);
-        let values = groups.flat_map(|group| match group {
-            Group::Value(value) => SmallVec::from_slice(&[*value]),
-            Group::Slot(of, slot) => self.in_slot(*of, slot),
-        });
-        values.collect()
+        groups.flat_map(|group| self.in_group(group)).collect()
     }
 
     /// All that was started in a group and has ended comes before what follows.
