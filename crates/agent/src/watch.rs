@@ -138,8 +138,12 @@ impl Watch {
             }
             _ if self.is_library(name) => {
                 let plan = self.plan.clone().with(Events::SYNCHRONIZATION);
-                let relay = self.calls.models().relay(&mutf8::to_str(name));
-                self.rewrite(&class, bytes, &plan, &Library { watch: self, relay })
+                let library = Library {
+                    watch: self,
+                    monitors: self.is_analysed(name),
+                    relay: self.calls.models().relay(&mutf8::to_str(name)),
+                };
+                self.rewrite(&class, bytes, &plan, &library)
             }
             _ => self.rewrite(&class, bytes, &self.plan, self),
         };
@@ -454,9 +458,11 @@ impl Surroundings for Watch {
     }
 }
 
-/// What is recorded of a class of a library that is not watched: its monitors, and the calls that it hands on.
+/// What is recorded of a class of a library that is not watched: its monitors, if nothing else tells what they order, and the calls
+/// that it hands on.
 struct Library<'w> {
     watch: &'w Watch,
+    monitors: bool,
     relay: Option<&'w Relay>,
 }
 
@@ -467,6 +473,10 @@ impl Surroundings for Library<'_> {
 
     fn is_library(&self) -> bool {
         true
+    }
+
+    fn monitors(&self) -> bool {
+        self.monitors
     }
 
     fn call(&self, method: &MethodName, dispatch: Dispatch) -> Option<RecordedCall> {

@@ -180,7 +180,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         }
         if self.events.synchronization {
             let name = self.class.member_name(self.member);
-            if is_synchronized {
+            if is_synchronized && self.reports_monitors() {
                 self.synchronized_method(&instructions, pool)?;
             }
             if name == b"<clinit>" && !self.surroundings.is_library() {
@@ -238,10 +238,10 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 let hook = hooks::ARRAY_WRITE;
                 Probe::before(&mut self.code, pool, node).element_below_value(words, hook, site)?;
             }
-            Instruction::Plain(MonitorEnter) if self.events.synchronization => {
+            Instruction::Plain(MonitorEnter) if self.reports_monitors() => {
                 self.monitor_enter(node, line, pool)?;
             }
-            Instruction::Plain(MonitorExit) if self.events.synchronization => {
+            Instruction::Plain(MonitorExit) if self.reports_monitors() => {
                 self.monitor_exit(node, line, pool)?;
             }
             Instruction::Invoke { opcode: InvokeVirtual, method }
@@ -273,6 +273,10 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         Ok(())
     }
 
+    fn reports_monitors(&self) -> bool {
+        self.events.synchronization && self.surroundings.monitors()
+    }
+
     /// Whether an instruction calls, or may initialize another class.
     fn may_run_others(&self, instruction: &Instruction<LabelId>, pool: &PoolEditor<'_>) -> bool {
         match *instruction {
@@ -295,6 +299,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     ) -> Result<(), CodeError> {
         let Some(member) = pool.member(method) else { return Ok(()) };
         if opcode == Opcode::InvokeVirtual && is_wait(member.name, member.descriptor) {
+            if !self.reports_monitors() {
+                return Ok(());
+            }
             let descriptor = member.descriptor.to_vec();
             let is_untested = self.untested_waits.contains(&node);
             let site = match is_untested {

@@ -72,6 +72,11 @@ pub trait Surroundings {
         false
     }
 
+    /// Whether the monitors of the class are reported.
+    fn monitors(&self) -> bool {
+        true
+    }
+
     /// Whether a method of the class, which is not static, may be run by another thread as a task.
     fn task(&self, _class: &[u8], _name: &[u8], _descriptor: &[u8]) -> Option<Task> {
         None

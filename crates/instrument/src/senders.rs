@@ -72,24 +72,41 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
             }
         }
     }
-    for speaker in all() {
-        for effect in &speaker.method.effects {
-            let (from, to) = match effect {
-                Effect::Flow { from, to } => (Some(from), to),
-                Effect::Call(Call { result: Some(to), .. }) => (None, to),
-                _ => continue,
-            };
-            let Place::Slot(of, slot) = to else { continue };
-            let class = speaker.class_of(of);
-            let is_it = |(of, name): &(Option<Box<[u8]>>, &str)| {
-                *name == &**slot && (of.is_none() || class.is_none() || *of == class)
-            };
-            if slots.iter().any(is_it) {
-                classes.insert(speaker.class_of(from?)?);
+    // What is in one slot may come from another.
+    loop {
+        let known = slots.len();
+        for speaker in all() {
+            for effect in &speaker.method.effects {
+                let (from, to) = match effect {
+                    Effect::Flow { from, to } => (Some(from), to),
+                    Effect::Call(Call { result: Some(to), .. }) => (None, to),
+                    _ => continue,
+                };
+                let Place::Slot(of, slot) = to else { continue };
+                let class = speaker.class_of(of);
+                let is_it = |(of, name): &(Option<Box<[u8]>>, &str)| {
+                    *name == &**slot && (of.is_none() || class.is_none() || *of == class)
+                };
+                if !slots.iter().any(is_it) {
+                    continue;
+                }
+                match from? {
+                    Place::Slot(of, slot) => {
+                        let further = (speaker.class_of(of), &**slot);
+                        if !slots.contains(&further) {
+                            slots.push(further);
+                        }
+                    }
+                    from => {
+                        classes.insert(speaker.class_of(from)?);
+                    }
+                }
             }
         }
+        if slots.len() == known {
+            return Some(classes);
+        }
     }
-    Some(classes)
 }
 
 /// A modelled method, in whose sentences a place has a class.
@@ -170,6 +187,12 @@ mod tests {
         ] {
             assert!(classes(&format!("{bell}{sentence}\n")).is_empty(), "{sentence}");
         }
+        // By way of a slot.
+        let handed = "\"<init>(a.Bell)\" = [\"flow this -> this.all\", \"flow arg0.all -> this.all\"]\n\"ring()\" = \"send this.all\"\n";
+        let found = classes(&format!("{bell}{handed}"));
+        assert!(found.contains(&b"java/util/concurrent/atomic/AtomicLong"[..]), "only bells");
+        let hung = "\"hang(Object)\" = \"flow arg0 -> this.last\"\n\"tie()\" = \"flow this.last -> this.all\"\n";
+        assert!(classes(&format!("{bell}{handed}{hung}")).is_empty());
         let own = "\"ring()\" = \"send this\"\n\"hears()\" = \"receive this\"\n";
         assert!(classes(&format!("{bell}{own}")).contains(&b"a/Bell"[..]));
         let made = "\"<init>()\" = \"send this\"\n\"hears()\" = \"receive this\"\n";
