@@ -6,7 +6,7 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use support::{Program, Recording};
+use support::{Program, Recording, racing_while_read};
 use unsnarl_detect_dynamic::{DETECTORS, Options};
 use unsnarl_trace::{Event, Operation, Source, ThreadId, Variable};
 
@@ -170,6 +170,28 @@ fn further_orders_of_the_library() {
 #[test]
 fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
+}
+
+/// However often what is dead is forgotten, what lives orders.
+#[test]
+fn forgetting_forgets_nothing_that_orders() {
+    for program in [
+        "Completers",
+        "HandedOn",
+        "MoreOrders",
+        "Reductions",
+        "Synchronizers",
+        "Tasks",
+        "Variables",
+    ] {
+        let elements: &[&str] = if program == "Variables" { &["int[1]", "int[3]"] } else { &[] };
+        for jdk in unsnarl_testing::jdks() {
+            let compiled = Program::compile(&jdk, program);
+            let recording = compiled.record_with(&jdk, ",sweep=100");
+            let racing = racing_while_read(&compiled.session());
+            assert_eq!(racing, expected(&recording, elements), "{program} on {}", jdk.name());
+        }
+    }
 }
 
 #[test]

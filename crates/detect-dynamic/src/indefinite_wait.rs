@@ -42,8 +42,8 @@ struct IndefiniteWait {
     waiting: FxHashMap<LockId, FxHashSet<ThreadId>>,
     /// The last notifications with a lock, if nobody waited then.
     in_vain: FxHashMap<LockId, Seen>,
-    /// The threads that a thread of the trace has started.
-    started: SecondaryMap<ThreadId, bool>,
+    /// Who has started a thread.
+    started_by: SecondaryMap<ThreadId, Option<ThreadId>>,
 }
 
 /// What a thread does.
@@ -88,7 +88,7 @@ impl Detector for IndefiniteWait {
                 let seen = self.surroundings.seen(event, Kind::Write);
                 self.notify(lock, seen);
             }
-            Operation::Fork(child) => self.started[child] = true,
+            Operation::Fork(child) => self.started_by[child] = Some(event.thread),
             _ => {}
         }
         self.surroundings.on(event);
@@ -108,10 +108,8 @@ impl Detector for IndefiniteWait {
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
         let goes_on = |state: &State| matches!(state, State::Runs | State::Notified);
-        // A daemon that nobody has started is one of the JVM itself.
-        let is_of_program = |thread| self.started[thread] || !tables.daemons[thread];
         let mut states = self.states.iter();
-        if states.any(|(thread, state)| goes_on(state) && is_of_program(thread)) {
+        if states.any(|(thread, state)| goes_on(state) && self.is_of_program(thread, tables)) {
             return Checked::default();
         }
         let waiting = self.states.iter().filter_map(|(thread, state)| match state {
@@ -124,6 +122,19 @@ impl Detector for IndefiniteWait {
 }
 
 impl IndefiniteWait {
+    /// A daemon that nobody has started is one of the JVM itself, and so are those that it starts: who handles a signal.
+    fn is_of_program(&self, thread: ThreadId, tables: &Tables) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut next = Some(thread);
+        while let Some(thread) = next.filter(|&thread| seen.insert(thread)) {
+            if !tables.daemons[thread] {
+                return true;
+            }
+            next = self.started_by[thread];
+        }
+        false
+    }
+
     /// Whoever waits with the lock may have been meant.
     fn notify(&mut self, lock: LockId, seen: Seen) {
         self.in_vain.insert(lock, seen);

@@ -135,6 +135,37 @@ impl Program {
     }
 }
 
+/// The names of the variables that race, as they are while the session is read: those of the dead are given to others.
+pub(crate) fn racing_while_read(session: &Path) -> BTreeSet<String> {
+    let mut session = session::open(session).unwrap();
+    let entry = DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap();
+    let mut detector = (entry.make)(&Options::default());
+    let (mut batch, mut racing) = (Vec::new(), BTreeSet::new());
+    loop {
+        session.next_batch(&mut batch).unwrap();
+        if batch.is_empty() {
+            return racing;
+        }
+        let tables = session.tables();
+        detector.on_all(&batch, tables);
+        let found = detector.take_racing_events();
+        racing.extend(found.iter().map(|event| name_of(event.variable.variable(tables), tables)));
+    }
+}
+
+fn name_of(variable: Variable, tables: &Tables) -> String {
+    match variable {
+        Variable::Field(_, field) | Variable::Static(field) => {
+            tables.text(tables.fields[field].name).into_owned()
+        }
+        Variable::Element(array, index) => {
+            let class = tables.text(tables.objects[array].class);
+            format!("{}[{index}]", class.strip_suffix("[]").unwrap_or(&class))
+        }
+        Variable::Named(name) => tables.text(name).into_owned(),
+    }
+}
+
 /// The kinds of the events in the arenas of a session, as they were written.
 pub(crate) fn kinds(session: &Path) -> Vec<Kind> {
     let mut kinds = Vec::new();
@@ -230,18 +261,8 @@ impl Recording {
 
     /// The same, as another detector sees it.
     pub(crate) fn told_by(&self, detector: &str) -> BTreeSet<String> {
-        let tables = self.tables();
-        let names = self.variables_told_by(detector).into_iter().map(|variable| match variable {
-            Variable::Field(_, field) | Variable::Static(field) => {
-                tables.text(tables.fields[field].name).into_owned()
-            }
-            Variable::Element(array, index) => {
-                let class = tables.text(tables.objects[array].class);
-                format!("{}[{index}]", class.strip_suffix("[]").unwrap_or(&class))
-            }
-            Variable::Named(name) => tables.text(name).into_owned(),
-        });
-        names.collect()
+        let variables = self.variables_told_by(detector).into_iter();
+        variables.map(|variable| name_of(variable, self.tables())).collect()
     }
 
     /// Every event as `thread operation subject line`, where the thread is one of `threads`.

@@ -445,7 +445,7 @@ impl Translator {
             None => self.tables.objects.push(object),
         };
         self.objects.insert(id, new);
-        self.lives.first_seen(id);
+        self.lives.seen(id);
         new
     }
 
@@ -472,7 +472,7 @@ impl Translator {
     /// The class of an object. Another thread may have come to the object before this was told.
     fn describe(&mut self, [object, class]: [u64; 2]) {
         *self.descriptions.class_of.get_mut(object) = class;
-        self.lives.first_seen(object);
+        self.lives.seen(object);
         if let Some(known) = self.objects.get(object) {
             self.tables.objects[known].class = self.class_name(object);
         }

@@ -208,6 +208,8 @@ impl Translator {
         if known.begins {
             return None;
         }
+        self.lives.seen(receiver);
+        self.lives.seen(end.words[1]);
         let mut emit = Emit { thread, site, out, problems };
         self.see_initialized(&mut emit);
         // Where a call ends stands its number.
@@ -228,6 +230,9 @@ impl Translator {
         emit: &mut Emit<'_>,
     ) {
         let [first, second] = event.words;
+        // What calls are about need not be known as an object otherwise. Numbers do no harm.
+        self.lives.seen(first);
+        self.lives.seen(second);
         match event.kind {
             Kind::CallOperand => self.calls[emit.thread].operands.push((first, second)),
             Kind::ThreadObject => {

@@ -18,7 +18,7 @@ pub(super) struct Lives {
     named: SecondaryMap<ObjectId, bool>,
     /// Arrays whose elements are known without being variables.
     with_elements: SecondaryMap<ObjectId, bool>,
-    /// The objects that were first seen since the sweep began that is under way.
+    /// The objects that were seen for the first time, or in a call, since the sweep began that is under way.
     new: Option<FxHashSet<u64>>,
     /// Ids that can be given again; of variables the first of so many as the index says.
     pub(super) free_objects: Vec<ObjectId>,
@@ -78,7 +78,9 @@ impl Lives {
         self.free_variables[count].push(first);
     }
 
-    pub(super) fn first_seen(&mut self, object: u64) {
+    /// An object does something or is seen for the first time, so that it may live though no list has it.
+    #[inline]
+    pub(super) fn seen(&mut self, object: u64) {
         if let Some(new) = &mut self.new {
             new.insert(object);
         }

@@ -44,6 +44,11 @@ pub(super) struct Orders {
 }
 
 impl Orders {
+    /// Whether something is known only to models and was made by a call.
+    pub(super) fn is_made_for_one(&self, value: Value) -> bool {
+        !value.is_object() && !self.statics.values().any(|&it| it == value)
+    }
+
     /// Forgets what is in the slots of dead objects.
     pub(super) fn forget(&mut self, is_dead: impl Fn(u64) -> bool) {
         let lives = |of: &Value| !of.is_object() || !is_dead(of.0);

@@ -122,10 +122,16 @@ impl Translator {
             for &group in &through {
                 self.attach_end(group, task);
             }
-            let state = self.orders.started.entry(task).or_default();
             for group in &known {
-                state.run_in(group.clone());
+                match group {
+                    // There is one for each stream: who joins it joins the functions, and these need not know it.
+                    Group::Value(group) if self.orders.is_made_for_one(*group) => {
+                        self.attach_end(*group, task);
+                    }
+                    group => self.run_in(task, group.clone()),
+                }
             }
+            let state = self.orders.started.entry(task).or_default();
             for group in &after {
                 state.run_after(group.clone());
             }
@@ -320,7 +326,13 @@ impl Translator {
 
     fn groups(&self, task: Value) -> Values {
         let groups = self.orders.started.get(&task).into_iter().flat_map(|state| &state.groups);
-        groups.flat_map(|group| self.in_group(group)).collect()
+        let mut values = Values::new();
+        for value in groups.flat_map(|group| self.in_group(group)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
     }
 
     /// All that was started in a group and has ended comes before what follows.
