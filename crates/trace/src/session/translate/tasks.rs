@@ -97,6 +97,7 @@ impl Translator {
             self.find_tasks(receiver, &started.method, started.arguments.len(), &mut found);
         }
         let Found { tasks, on_the_way, .. } = found;
+        let of_stream = *kind == StartKind::ParallelStream;
         let through: Values = on_the_way
             .into_iter()
             .filter(|it| !is_only_thread || !self.orders.threads.contains_key(it))
@@ -125,7 +126,7 @@ impl Translator {
             for group in &known {
                 match group {
                     // There is one for each stream: who joins it joins the functions, and these need not know it.
-                    Group::Value(group) if self.orders.is_made_for_one(*group) => {
+                    Group::Value(group) if of_stream && self.orders.is_made_for_one(*group) => {
                         self.attach_end(*group, task);
                     }
                     group => self.run_in(task, group.clone()),
@@ -136,7 +137,7 @@ impl Translator {
                 state.run_after(group.clone());
             }
             state.is_periodic |= *kind == StartKind::PeriodicTask;
-            state.is_of_stream |= *kind == StartKind::ParallelStream;
+            state.is_of_stream |= of_stream;
         }
         call.started.extend(tasks.iter().map(|&task| (index, task)));
     }
