@@ -8,6 +8,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -135,6 +136,8 @@ public class MoreOrders extends Turns {
     int poolHookOk;
     int poolHookRacy;
     int poolEndOk;
+    int minimalOk;
+    int minimalRacy;
     int consumerOk;
     int subscriberOk;
     int completeOk;
@@ -686,6 +689,20 @@ public class MoreOrders extends Turns {
         subscriberOk++;
     }
 
+    void stages() throws Exception {
+        CompletableFuture<String> future = new CompletableFuture<>();
+        CompletionStage<String> stage = future.minimalCompletionStage();
+        inTurn(() -> {
+            minimalOk = 1;
+            future.complete("done");
+            minimalRacy = 1;
+        }, () -> {
+            stage.toCompletableFuture().join();
+            minimalOk++;
+            minimalRacy++;
+        });
+    }
+
     void interrupts() throws Exception {
         interrupt(() -> sleepOk = 1, () -> Thread.sleep(20_000), () -> sleepOk++);
         inTurn(() -> {
@@ -784,6 +801,7 @@ public class MoreOrders extends Turns {
         all.functions();
         all.pools();
         all.publishers();
+        all.stages();
         all.interrupts();
         collectors();
         System.out.println("done");
