@@ -20,7 +20,7 @@ import java.util.concurrent.SynchronousQueue;
  * Objects that are handed over in collections: what was done to one before it was put in comes before what
  * is done after it was got out; the names of the fields say what races.
  */
-public class Containers {
+public class Containers extends Turns {
     static class Item {
         int queuedOk;
         int queuedRacy;
@@ -40,27 +40,11 @@ public class Containers {
         int wrappedOk;
     }
 
-    interface Body {
-        void run() throws Exception;
-    }
-
     static void both(Body first, Body second) throws Exception {
         Thread one = start(first);
         Thread two = start(second);
         one.join();
         two.join();
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
     }
 
     static void queues() throws Exception {

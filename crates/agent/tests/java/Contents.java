@@ -7,28 +7,12 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** Objects of the library that two threads use, with and without a lock; their classes tell them apart. */
-public class Contents {
-    interface Body {
-        void run() throws Exception;
-    }
-
+public class Contents extends Turns {
     static void both(Body first, Body second) throws Exception {
         Thread one = start(first);
         Thread two = start(second);
         one.join();
         two.join();
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
     }
 
     public static void main(String[] arguments) throws Exception {

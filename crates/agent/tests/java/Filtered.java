@@ -5,7 +5,7 @@ import java.util.function.Supplier;
  * Races that a filter would hide if it left out too much, each with a twin that has none. The names of the fields
  * say which; of the arrays, those of long, char and double have races.
  */
-public class Filtered {
+public class Filtered extends Turns {
     int manyRacy;
     int manyOk;
     int readThenWriteRacy;
@@ -29,22 +29,6 @@ public class Filtered {
     volatile boolean flag;
     boolean ready;
     final Object lock = new Object();
-
-    interface Body {
-        void run() throws Exception;
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
-    }
 
     static void both(Body first, Body second) throws Exception {
         Thread one = start(first);

@@ -6,28 +6,12 @@ import java.util.Arrays;
  * Accesses that the library makes for the program: the names of the fields say which race, and so do the arrays, which are of
  * another type each.
  */
-public class LibraryAccesses {
-    interface Body {
-        void run() throws Exception;
-    }
-
+public class LibraryAccesses extends Turns {
     static void both(Body first, Body second) throws Exception {
         Thread one = start(first);
         Thread two = start(second);
         one.join();
         two.join();
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
     }
 
     static class Reflected {

@@ -17,7 +17,7 @@ import java.util.concurrent.locks.StampedLock;
  * Where a second thread waits for the first without any order that counts, it asks for its state until it
  * waits too.
  */
-public class Synchronizers {
+public class Synchronizers extends Turns {
     int lockOk;
     int lockRacy;
     int tryOk;
@@ -51,22 +51,6 @@ public class Synchronizers {
     int ownOk;
     int ownRacy;
     boolean ready;
-
-    interface Body {
-        void run() throws Exception;
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
-    }
 
     static void both(Body first, Body second) throws Exception {
         Thread one = start(first);

@@ -1,5 +1,5 @@
 /** A racy and a clean use of every kind of order that is recorded; the names of the fields say which. */
-public class Twins {
+public class Twins extends Turns {
     int blockRacy;
     int blockOk;
     int methodRacy;
@@ -23,22 +23,6 @@ public class Twins {
 
     static class Initialized {
         static int valueOk = 3;
-    }
-
-    interface Body {
-        void run() throws Exception;
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
     }
 
     /** Both run at the same time, as far as the recorded order can tell. */

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  * A racy and a clean use of atomics, handles and updaters; the names of the fields say which. One thread
  * publishes a field through a variable, the other sees that and reads the field.
  */
-public class Variables {
+public class Variables extends Turns {
     int integerOk;
     int integerRacy;
     int lazyOk;
@@ -84,10 +84,6 @@ public class Variables {
         }
     }
 
-    interface Body {
-        void run() throws Exception;
-    }
-
     interface Condition {
         boolean holds() throws Exception;
     }
@@ -97,18 +93,6 @@ public class Variables {
         Thread two = start(second);
         one.join();
         two.join();
-    }
-
-    static Thread start(Body body) {
-        Thread thread = new Thread(() -> {
-            try {
-                body.run();
-            } catch (Exception e) {
-                throw new IllegalStateException(e);
-            }
-        });
-        thread.start();
-        return thread;
     }
 
     static void until(Condition condition) throws Exception {
