@@ -32,21 +32,21 @@ pub(super) struct Started {
 
 impl Started {
     fn run_in(&mut self, group: Group) {
-        if !self.groups.contains(&group) {
-            self.groups.push_back(group);
-        }
-        while self.groups.len() > MOST_GROUPS {
-            self.groups.pop_front();
-        }
+        add_latest(&mut self.groups, group, MOST_GROUPS);
     }
 
     fn run_after(&mut self, group: Group) {
-        if !self.after.contains(&group) {
-            self.after.push_back(group);
-        }
-        while self.after.len() > MOST_AFTER {
-            self.after.pop_front();
-        }
+        add_latest(&mut self.after, group, MOST_AFTER);
+    }
+}
+
+/// Adds what is not there yet, and forgets the oldest where there are too many.
+fn add_latest(known: &mut VecDeque<Group>, group: Group, most: usize) {
+    if !known.contains(&group) {
+        known.push_back(group);
+    }
+    while known.len() > most {
+        known.pop_front();
     }
 }
 
