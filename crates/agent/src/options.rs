@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use unsnarl_instrument::{Events, Filters, Plan};
 
-/// A million objects that are told of cost their reader a few hundred megabytes.
-const SWEEP_EVERY: u32 = 2_000_000;
+/// So many objects that are told of cost their reader about a hundred megabytes.
+const SWEEP_EVERY: u32 = 250_000;
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -120,6 +120,9 @@ impl Analyzed {
         if detectors.iter().all(|(_, detector)| detector.takes_elements()) {
             source.keep_elements();
         }
+        if detectors.iter().all(|(_, detector)| detector.takes_dead()) {
+            source.tell_dead();
+        }
         let looking = detectors.iter().filter(|(_, detector)| detector.looks_at_accesses()).count();
         let most = if looking > 1 { GATHERED } else { 1 };
         let mut executed = self.places.is_some().then(Executed::default);

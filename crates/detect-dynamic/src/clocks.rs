@@ -269,6 +269,8 @@ impl Clocks {
             Operation::Receive(channel) => {
                 self.threads[thread].learn(&self.channels[channel]);
             }
+            Operation::ForgetLock(lock) => self.locks.reset(lock),
+            Operation::ForgetChannel(channel) => self.channels.reset(channel),
             Operation::Fork(child) => self.fork(thread, child),
             Operation::Join(child) => self.join(thread, child),
             Operation::End => self.end(thread),
@@ -284,6 +286,7 @@ impl Clocks {
             | Operation::Allocate(_)
             | Operation::Store(_)
             | Operation::Forget(_)
+            | Operation::Swept
             | Operation::ReadElements(_)
             | Operation::WriteElements(_)
             | Operation::ForgetElements(_) => {}

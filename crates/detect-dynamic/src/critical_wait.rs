@@ -12,8 +12,9 @@ use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, S
 use unsnarl_trace::{Event, Filter, LockId, Operation, SiteId, Tables};
 
 use crate::calls::CallsId;
-use crate::describe::{self, lock, place};
+use crate::describe::{self, place};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::kept_locks::KeptLockId;
 use crate::races::{Kind, Seen, Surroundings};
 
 const DETECTOR: &str = "dynamic/critical-wait";
@@ -50,27 +51,31 @@ const HINT: &str = "release the other lock before waiting, or wait with that loc
 struct CriticalWait {
     surroundings: Surroundings,
     /// Where threads waited, with the first wait there.
-    waits: IndexMap<(SiteId, CallsId), (LockId, Seen)>,
+    waits: IndexMap<(SiteId, CallsId), (KeptLockId, Seen)>,
     /// The locks that threads held when they notified.
-    notifiers: FxHashMap<LockId, FxHashSet<LockId>>,
+    notifiers: FxHashMap<KeptLockId, FxHashSet<KeptLockId>>,
 }
 
 impl Detector for CriticalWait {
-    fn on(&mut self, event: &Event, _tables: &Tables) {
+    fn on(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             access if access.is_access() => return,
             Operation::Wait(lock) => {
                 let seen = self.surroundings.seen(event, Kind::Read);
-                let held = self.surroundings.locksets.locks(seen.locks);
+                let locksets = &mut self.surroundings.locksets;
+                let lock = locksets.known.of(lock);
+                let held = locksets.locks(seen.locks);
                 if held.iter().any(|other| *other != lock) {
                     self.waits.entry((seen.site, seen.calls)).or_insert((lock, seen));
                 }
             }
             Operation::Notify(lock) => {
-                let locksets = &self.surroundings.locksets;
-                let held = locksets.locks(locksets.held(event.thread));
-                self.notifiers.entry(lock).or_default().extend(held);
+                let locksets = &mut self.surroundings.locksets;
+                let notifiers = self.notifiers.entry(locksets.known.of(lock)).or_default();
+                let held: Vec<LockId> = locksets.held_by(event.thread).collect();
+                notifiers.extend(held.into_iter().map(|held| locksets.known.of(held)));
             }
+            Operation::ForgetLock(_) | Operation::Swept => return self.forget(event, tables),
             _ => {}
         }
         self.surroundings.on(event);
@@ -84,6 +89,10 @@ impl Detector for CriticalWait {
         false
     }
 
+    fn takes_dead(&self) -> bool {
+        true
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }
@@ -95,23 +104,46 @@ impl Detector for CriticalWait {
 }
 
 impl CriticalWait {
-    fn finding(&self, on: LockId, seen: Seen, tables: &Tables) -> Finding {
-        let held: indexmap::IndexSet<LockId> =
+    /// Locks have died. Who notified with them counts where somebody waited with them.
+    fn forget(&mut self, event: &Event, tables: &Tables) {
+        let Self { surroundings, waits, notifiers } = self;
+        if event.operation == Operation::Swept {
+            let waited_with: FxHashSet<KeptLockId> = waits.values().map(|(on, _)| *on).collect();
+            let known = &surroundings.locksets.known;
+            notifiers.retain(|on, _| known.is_alive(*on) || waited_with.contains(on));
+        }
+        surroundings.forget(event, tables, |kept| {
+            for (on, seen) in waits.values_mut() {
+                kept.locks.lock(on);
+                kept.seen(seen);
+            }
+            let mut new = |mut lock: KeptLockId| {
+                kept.locks.lock(&mut lock);
+                lock
+            };
+            let all = std::mem::take(notifiers).into_iter();
+            *notifiers =
+                all.map(|(on, held)| (new(on), held.into_iter().map(&mut new).collect())).collect();
+        });
+    }
+
+    fn finding(&self, on: KeptLockId, seen: Seen, tables: &Tables) -> Finding {
+        let lock = |it| self.surroundings.lock(it, tables);
+        let held: indexmap::IndexSet<KeptLockId> =
             self.surroundings.locksets.locks(seen.locks).into_iter().collect();
-        let others: Vec<LockId> = held.iter().copied().filter(|other| *other != on).collect();
+        let others: Vec<KeptLockId> = held.iter().copied().filter(|other| *other != on).collect();
         let by = describe::thread(seen.thread, tables);
         let Seen { thread, site, calls, locks, .. } = seen;
         let surroundings = &self.surroundings;
         let access = surroundings.describe(AccessKind::Wait, thread, (site, calls), locks, tables);
         let at = access.site().map_or_else(String::new, place);
-        let named: Vec<String> = others.iter().map(|&it| lock(it, tables).to_string()).collect();
+        let named: Vec<String> = others.iter().map(|&it| lock(it).to_string()).collect();
         let message = format!(
             "{by} waits with {} at {at} and keeps {} meanwhile",
-            lock(on, tables),
+            lock(on),
             named.join(", ")
         );
-        let subject =
-            Subject::locks(lock(on, tables), others.iter().map(|&other| lock(other, tables)));
+        let subject = Subject::locks(lock(on), others.iter().map(|&other| lock(other)));
         let rule = Rule::CriticalWait;
         let evidence = Evidence::Observed;
         let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);

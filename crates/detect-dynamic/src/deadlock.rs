@@ -14,6 +14,7 @@ use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::kept_locks::KeptLockId;
 use crate::locksets::{Held, Mode};
 use crate::races::Surroundings;
 use crate::waiting_cycle::{self, Acquisition, Cycle};
@@ -43,13 +44,20 @@ struct Deadlock {
 
 impl Detector for Deadlock {
     #[inline]
-    fn on(&mut self, event: &Event, _tables: &Tables) {
+    fn on(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             // Told by a thread about others, or only if somebody else has asked for it.
             Operation::Forget(_)
             | Operation::ForgetElements(_)
             | Operation::Allocate(_)
             | Operation::Store(_) => {}
+            Operation::ForgetChannel(_) => {}
+            Operation::ForgetLock(_) | Operation::Swept => {
+                let waiting = &mut self.waiting;
+                self.surroundings.forget(event, tables, |kept| {
+                    waiting.values_mut().flatten().for_each(|acquisition| acquisition.show(kept));
+                });
+            }
             Operation::Request(lock) => {
                 self.waiting[event.thread] = Some(self.request(event, lock))
             }
@@ -67,6 +75,10 @@ impl Detector for Deadlock {
 
     fn looks_at_accesses(&self) -> bool {
         false
+    }
+
+    fn takes_dead(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
@@ -87,26 +99,26 @@ impl Detector for Deadlock {
 }
 
 impl Deadlock {
-    fn request(&self, event: &Event, lock: LockId) -> Acquisition {
-        let Surroundings { locksets, calls, .. } = &self.surroundings;
+    fn request(&mut self, event: &Event, lock: LockId) -> Acquisition {
+        let Surroundings { locksets, calls, .. } = &mut self.surroundings;
         Acquisition {
             thread: event.thread,
             held: locksets.held(event.thread),
-            acquired: Held { lock, mode: Mode::Exclusive },
+            acquired: Held { lock: locksets.known.of(lock), mode: Mode::Exclusive },
             site: event.site,
             calls: calls.of(event.thread),
         }
     }
 
     /// Who holds each lock that a thread waits for.
-    fn holders(&self) -> FxHashMap<LockId, Vec<ThreadId>> {
+    fn holders(&self) -> FxHashMap<KeptLockId, Vec<ThreadId>> {
         let locksets = &self.surroundings.locksets;
         let wanted = self.waiting.iter().filter_map(|(_, step)| step.map(|it| it.acquired.lock));
-        let mut holders: FxHashMap<LockId, Vec<ThreadId>> =
+        let mut holders: FxHashMap<KeptLockId, Vec<ThreadId>> =
             wanted.map(|lock| (lock, Vec::new())).collect();
         for (thread, _) in self.waiting.iter() {
-            for held in locksets.held_in(locksets.held(thread)) {
-                if let Some(holders) = holders.get_mut(&held.lock) {
+            for held in locksets.held_by(thread).filter_map(|held| locksets.known.find(held)) {
+                if let Some(holders) = holders.get_mut(&held) {
                     holders.push(thread);
                 }
             }
@@ -119,7 +131,7 @@ impl Deadlock {
     fn cycle(
         &self,
         first: ThreadId,
-        holders: &FxHashMap<LockId, Vec<ThreadId>>,
+        holders: &FxHashMap<KeptLockId, Vec<ThreadId>>,
         seen: &mut SecondaryMap<ThreadId, bool>,
     ) -> Option<Vec<Acquisition>> {
         let mut path: Vec<Acquisition> = Vec::new();

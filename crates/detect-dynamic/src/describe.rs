@@ -99,12 +99,14 @@ pub(crate) fn place(frame: &Frame) -> String {
 /// A lock, as findings have it.
 pub(crate) fn lock(lock: LockId, tables: &Tables) -> Lock {
     match tables.locks[lock] {
-        trace::Lock::Object(object) => {
-            let object = tables.objects[object];
-            Lock::of_class(tables.text(object.class)).labelled(format!("#{}", object.number))
-        }
+        trace::Lock::Object(object) => lock_of(tables.objects[object], tables),
         trace::Lock::Named(name) => Lock::named(tables.text(name)),
     }
+}
+
+/// The lock that an object is, as findings have it.
+pub(crate) fn lock_of(object: trace::Object, tables: &Tables) -> Lock {
+    Lock::of_class(tables.text(object.class)).labelled(format!("#{}", object.number))
 }
 
 /// The name of a thread.

@@ -34,6 +34,11 @@ pub trait Detector: Send {
         true
     }
 
+    /// Whether it understands [`Operation::ForgetLock`] and the like. If not, no lock is ever told to be gone.
+    fn takes_dead(&self) -> bool {
+        false
+    }
+
     /// The events that raced since the last call, in the order of the trace, and forgets them.
     fn take_racing_events(&mut self) -> Vec<RacingEvent>;
 
@@ -243,8 +248,11 @@ pub fn kind_of(operation: Operation) -> EventKind {
         | Operation::Wake(_) => EventKind::Lock,
         Operation::Request(_) | Operation::Notify(_) => EventKind::Contention,
         Operation::Fork(_) | Operation::Join(_) => EventKind::Thread,
+        Operation::ForgetLock(_) | Operation::Swept => EventKind::Lock,
         Operation::Start | Operation::End => EventKind::Lifetime,
-        Operation::Send(_) | Operation::Receive(_) => EventKind::Channel,
+        Operation::Send(_) | Operation::Receive(_) | Operation::ForgetChannel(_) => {
+            EventKind::Channel
+        }
         Operation::Enter(_) | Operation::Exit(_) => EventKind::Method,
         Operation::Allocate(_) => EventKind::Allocation,
         Operation::Store(_) => EventKind::Reference,

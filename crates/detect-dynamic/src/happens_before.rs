@@ -122,7 +122,7 @@ impl Detector for HappensBefore {
                     }
                 }
                 _ => {
-                    self.on_other(event);
+                    self.on_other(event, tables);
                     &rest[1..]
                 }
             };
@@ -130,6 +130,10 @@ impl Detector for HappensBefore {
     }
 
     fn takes_elements(&self) -> bool {
+        true
+    }
+
+    fn takes_dead(&self) -> bool {
         true
     }
 
@@ -234,18 +238,36 @@ impl HappensBefore {
         }
     }
 
-    fn on_other(&mut self, event: &Event) {
+    fn on_other(&mut self, event: &Event, tables: &Tables) {
         match event.operation {
             Operation::Forget(variable) => {
                 self.states.forget(std::mem::take(&mut self.variables[variable]).0);
             }
             Operation::ForgetElements(array) => self.arrays.forget(array, &mut self.states),
+            Operation::ForgetLock(_) | Operation::ForgetChannel(_) | Operation::Swept => {
+                self.forget(event, tables);
+            }
             _ => {
                 self.steps.on(event, &self.clocks, &self.surroundings.locksets);
                 self.clocks.on(event);
                 self.surroundings.on(event);
             }
         }
+    }
+
+    /// Locks and channels have died.
+    fn forget(&mut self, event: &Event, tables: &Tables) {
+        let Self { clocks, surroundings, steps, variables, arrays, states, races, .. } = self;
+        steps.forget(event, tables);
+        clocks.on(event);
+        surroundings.forget(event, tables, |kept| {
+            races.seen().for_each(|seen| kept.seen(seen));
+            let of_variables = variables.values_mut().map(|OfVariable(state)| state);
+            for state in of_variables.chain(arrays.states()) {
+                state.lasts().for_each(|last| kept.around(&mut last.around));
+            }
+            states.lasts().for_each(|last| kept.around(&mut last.around));
+        });
     }
 
     /// An access to a variable that has had a race, or has one now.

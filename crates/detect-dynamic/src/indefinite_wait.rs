@@ -63,13 +63,15 @@ enum State {
 
 impl Detector for IndefiniteWait {
     #[inline]
-    fn on(&mut self, event: &Event, _tables: &Tables) {
+    fn on(&mut self, event: &Event, tables: &Tables) {
         let state = match event.operation {
             // Told by a thread about others, or only if somebody else has asked for it.
             Operation::Forget(_)
             | Operation::ForgetElements(_)
             | Operation::Allocate(_)
-            | Operation::Store(_) => return,
+            | Operation::Store(_)
+            | Operation::ForgetChannel(_) => return,
+            Operation::ForgetLock(_) | Operation::Swept => return self.forget(event, tables),
             access if access.is_access() => {
                 self.states[event.thread] = State::Runs;
                 return;
@@ -100,6 +102,10 @@ impl Detector for IndefiniteWait {
 
     fn looks_at_accesses(&self) -> bool {
         false
+    }
+
+    fn takes_dead(&self) -> bool {
+        true
     }
 
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
@@ -133,6 +139,23 @@ impl IndefiniteWait {
             next = self.started_by[thread];
         }
         false
+    }
+
+    /// Nobody waits with a lock that has died.
+    fn forget(&mut self, event: &Event, tables: &Tables) {
+        let Self { surroundings, states, waiting, in_vain, .. } = self;
+        if let Operation::ForgetLock(lock) = event.operation {
+            waiting.remove(&lock);
+            in_vain.remove(&lock);
+        }
+        surroundings.forget(event, tables, |kept| {
+            in_vain.values_mut().for_each(|seen| kept.seen(seen));
+            for state in states.values_mut() {
+                if let State::Waits(_, seen) = state {
+                    kept.seen(seen);
+                }
+            }
+        });
     }
 
     /// Whoever waits with the lock may have been meant.

@@ -12,6 +12,7 @@ mod escape;
 mod executed;
 mod happens_before;
 mod indefinite_wait;
+mod kept_locks;
 mod lasts;
 mod lock_cycles;
 mod lock_order;

@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::entity_id;
-use unsnarl_trace::{LockId, ThreadId};
+use unsnarl_trace::ThreadId;
 
+use crate::kept_locks::KeptLockId;
 use crate::locksets::Held;
 
 entity_id! {
@@ -50,7 +51,7 @@ const MOST_COMPARISONS: u64 = 20_000_000;
 pub(crate) struct Search<'a> {
     steps: &'a [Step],
     /// The steps that hold a lock, of those that can be in a cycle.
-    holders: FxHashMap<LockId, Vec<usize>>,
+    holders: FxHashMap<KeptLockId, Vec<usize>>,
     comparisons: u64,
     /// The cycles so far, with their places.
     found: Vec<(BTreeSet<PlaceId>, Vec<usize>)>,
@@ -59,8 +60,8 @@ pub(crate) struct Search<'a> {
 impl<'a> Search<'a> {
     /// Leaves out what cannot be in a cycle.
     pub(crate) fn new(steps: &'a [Step]) -> Self {
-        let mut holders: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
-        for (index, is_in) in in_cycles(steps).into_iter().enumerate() {
+        let mut holders: FxHashMap<KeptLockId, Vec<usize>> = FxHashMap::default();
+        for (index, is_in) in in_cycles(steps, |_| false).into_iter().enumerate() {
             if is_in {
                 for held in &steps[index].held {
                     let of_lock = holders.entry(held.lock).or_default();
@@ -166,10 +167,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Which steps are left when those are taken away again and again that nobody waits for, or that wait for nobody.
-fn in_cycles(steps: &[Step]) -> Vec<bool> {
-    let mut holding: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
-    let mut acquiring: FxHashMap<LockId, Vec<usize>> = FxHashMap::default();
+/// Which steps are left when those are taken away again and again that nobody waits for, or that wait for nobody. For some
+/// locks others may still come.
+pub(crate) fn in_cycles(steps: &[Step], may_come: impl Fn(KeptLockId) -> bool) -> Vec<bool> {
+    let mut holding: FxHashMap<KeptLockId, Vec<usize>> = FxHashMap::default();
+    let mut acquiring: FxHashMap<KeptLockId, Vec<usize>> = FxHashMap::default();
     for (index, step) in steps.iter().enumerate() {
         step.held.iter().for_each(|held| holding.entry(held.lock).or_default().push(index));
         acquiring.entry(step.acquired.lock).or_default().push(index);
@@ -183,7 +185,10 @@ fn in_cycles(steps: &[Step]) -> Vec<bool> {
         let acquirers =
             || step.held.iter().flat_map(|held| acquiring.get(&held.lock).unwrap_or(&none));
         let is_left = |&other: &usize| is_in[other];
-        if is_in[index] && !(holders.iter().any(is_left) && acquirers().any(is_left)) {
+        let waits = may_come(step.acquired.lock) || holders.iter().any(is_left);
+        let is_waited_for =
+            step.held.iter().any(|held| may_come(held.lock)) || acquirers().any(is_left);
+        if is_in[index] && !(waits && is_waited_for) {
             is_in[index] = false;
             pending.extend(holders.iter().chain(acquirers()).filter(|&&other| is_in[other]));
         }

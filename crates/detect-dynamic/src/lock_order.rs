@@ -20,16 +20,17 @@
 //! cannot be: order that the program makes by itself, by data; `tryLock`, which gives up.
 
 use std::hash::BuildHasherDefault;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use rustc_hash::FxHasher;
-use unsnarl_entity::{PrimaryMap, SecondaryMap, UniqueMap, entity_id};
+use unsnarl_entity::{EntityId, SecondaryMap, UniqueMap};
 use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Severity};
-use unsnarl_trace::{self as trace, Event, Filter, LockId, NameId, Operation, Tables, ThreadId};
+use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
 use crate::clocks::{Clocks, ThreadClock};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
-use crate::lock_cycles::{PlaceId, Search, Step};
+use crate::lock_cycles::{PlaceId, Search, Step, in_cycles};
 use crate::locksets::{Held, Mode};
 use crate::periods::Periods;
 use crate::races::Surroundings;
@@ -71,28 +72,27 @@ struct LockOrder {
     starts: Clocks,
     /// What all but locks orders.
     periods: Periods,
-    snapshots: PrimaryMap<PeriodId, Snapshot>,
     /// The period that a thread is in, if it has made a step in it.
-    current: SecondaryMap<ThreadId, Option<PeriodId>>,
-    acquisitions: IndexMap<Acquisition, Vec<PeriodId>, BuildHasherDefault<FxHasher>>,
-}
-
-entity_id! {
-    /// A period of a thread in which it has made a step.
-    struct PeriodId("period");
+    current: SecondaryMap<ThreadId, Option<Arc<Period>>>,
+    acquisitions: IndexMap<Acquisition, Vec<Arc<Period>>, BuildHasherDefault<FxHasher>>,
+    /// How many acquisitions were forgotten, since they cannot be in a cycle.
+    forgotten: usize,
 }
 
 /// When a period was.
 #[derive(Debug)]
-struct Snapshot {
+struct Period {
     by_starts: ThreadClock,
     by_all: ThreadClock,
 }
 
 impl Detector for LockOrder {
     #[inline]
-    fn on(&mut self, event: &Event, _tables: &Tables) {
-        use Operation::{Acquire, AcquireShared, End, Fork, Join, Receive, Send, Wake};
+    fn on(&mut self, event: &Event, tables: &Tables) {
+        use Operation::Wake;
+        use Operation::{
+            Acquire, AcquireShared, End, ForgetLock, Fork, Join, Receive, Send, Swept,
+        };
         match event.operation {
             access if access.is_access() => return,
             Acquire(lock) | Wake(lock) => self.acquire(event, lock, Mode::Exclusive),
@@ -107,6 +107,7 @@ impl Detector for LockOrder {
                 self.current[event.thread] = None;
             }
             Send(_) | Receive(_) => self.current[event.thread] = None,
+            ForgetLock(_) | Swept => return self.forget(event, tables),
             _ => {}
         }
         self.periods.on(event);
@@ -121,6 +122,10 @@ impl Detector for LockOrder {
         false
     }
 
+    fn takes_dead(&self) -> bool {
+        true
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }
@@ -128,25 +133,23 @@ impl Detector for LockOrder {
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
         let mut places: UniqueMap<PlaceId, _> = UniqueMap::new();
         let mut steps = Vec::new();
-        let mut origins = Vec::new();
+        let mut origins: Vec<(&Acquisition, &Period)> = Vec::new();
         for (acquisition, periods) in &self.acquisitions {
-            let lock_class = class(acquisition.acquired.lock, tables);
+            let lock_class =
+                self.surroundings.locksets.known.class(acquisition.acquired.lock, tables);
             let place = places.intern((acquisition.site, acquisition.calls, lock_class));
-            let held = self.surroundings.locksets.held_in(acquisition.held);
-            let Acquisition { thread, acquired, .. } = *acquisition;
-            for &period in periods {
-                steps.push(Step { thread, held: held.clone(), acquired, place });
+            let step = self.step(acquisition, place);
+            for period in periods {
+                steps.push(step.clone());
                 origins.push((acquisition, period));
             }
         }
-        let snapshot = |step: usize| &self.snapshots[origins[step].1];
-        let by_all = |one: usize, other: usize| {
-            are_concurrent(&snapshot(one).by_all, &snapshot(other).by_all)
-        };
+        let period = |step: usize| origins[step].1;
+        let by_all =
+            |one: usize, other: usize| are_concurrent(&period(one).by_all, &period(other).by_all);
         let mut search = Search::new(&steps);
         search.run(by_all);
-        search
-            .run(|one, other| are_concurrent(&snapshot(one).by_starts, &snapshot(other).by_starts));
+        search.run(|one, other| are_concurrent(&period(one).by_starts, &period(other).by_starts));
         let mut findings = Vec::new();
         for cycle in search.cycles() {
             let acquisitions: Vec<Acquisition> =
@@ -163,7 +166,8 @@ impl Detector for LockOrder {
         }
         let cut = "lock-order: the locks form more cycles than were looked at; there may be more findings";
         let notes = search.was_cut_short().then(|| cut.to_owned()).into_iter().collect();
-        let stats = vec![("nested_acquisitions", self.acquisitions.len() as u64)];
+        let nested = self.acquisitions.len() + self.forgotten;
+        let stats = vec![("nested_acquisitions", nested as u64)];
         Checked { findings, stats, notes, ..Checked::default() }
     }
 }
@@ -172,29 +176,21 @@ fn are_concurrent(one: &ThreadClock, other: &ThreadClock) -> bool {
     !one.knows(other.now()) && !other.knows(one.now())
 }
 
-/// The class of a lock, if the trace tells it.
-fn class(lock: LockId, tables: &Tables) -> Option<NameId> {
-    match tables.locks[lock] {
-        trace::Lock::Object(object) => Some(tables.objects[object].class),
-        trace::Lock::Named(_) => None,
-    }
-}
-
 impl LockOrder {
     /// A thread acquires a lock. To enter one again that it holds is no step.
     fn acquire(&mut self, event: &Event, lock: LockId, mode: Mode) {
-        let locksets = &self.surroundings.locksets;
-        let held = locksets.held(event.thread);
-        if locksets.is_empty(held) || locksets.locks(held).contains(&lock) {
+        let locksets = &mut self.surroundings.locksets;
+        if locksets.depth_of(event.thread) == 0 || locksets.times_held(event.thread, lock) > 0 {
             return;
         }
+        let held = locksets.held(event.thread);
+        let acquired = Held { lock: locksets.known.of(lock), mode };
         let calls = self.surroundings.calls.of(event.thread);
-        let acquired = Held { lock, mode };
         let acquisition =
             Acquisition { thread: event.thread, held, acquired, site: event.site, calls };
         let period = self.period(event.thread);
         let periods = self.acquisitions.entry(acquisition).or_default();
-        if periods.last() == Some(&period) {
+        if periods.last().is_some_and(|last| Arc::ptr_eq(last, &period)) {
             return;
         }
         if periods.len() == 2 * KEPT_PERIODS {
@@ -203,11 +199,39 @@ impl LockOrder {
         periods.push(period);
     }
 
-    fn period(&mut self, thread: ThreadId) -> PeriodId {
-        *self.current[thread].get_or_insert_with(|| {
+    fn period(&mut self, thread: ThreadId) -> Arc<Period> {
+        let new = || {
             let by_starts: ThreadClock = self.starts.of(thread).clone();
-            let by_all = self.periods.of(thread).clone();
-            self.snapshots.push(Snapshot { by_starts, by_all })
-        })
+            Arc::new(Period { by_starts, by_all: self.periods.of(thread).clone() })
+        };
+        Arc::clone(self.current[thread].get_or_insert_with(new))
+    }
+
+    fn step(&self, acquisition: &Acquisition, place: PlaceId) -> Step {
+        let Acquisition { thread, held, acquired, .. } = *acquisition;
+        Step { thread, held: self.surroundings.locksets.held_in(held), acquired, place }
+    }
+
+    /// Locks have died. Nobody holds or acquires them later: what is not in a cycle with them by now never will be.
+    fn forget(&mut self, event: &Event, tables: &Tables) {
+        if event.operation == Operation::Swept && self.surroundings.locksets.are_many() {
+            let place = PlaceId::from_index(0);
+            let steps: Vec<Step> =
+                self.acquisitions.keys().map(|acquisition| self.step(acquisition, place)).collect();
+            let known = &self.surroundings.locksets.known;
+            let mut stay = in_cycles(&steps, |lock| known.is_alive(lock)).into_iter();
+            self.acquisitions.retain(|_, _| stay.next().unwrap_or(true));
+            self.forgotten += steps.len() - self.acquisitions.len();
+        }
+        let Self { surroundings, acquisitions, .. } = self;
+        surroundings.forget(event, tables, |kept| {
+            let all = std::mem::take(acquisitions).into_iter();
+            *acquisitions = all
+                .map(|(mut acquisition, periods)| {
+                    acquisition.show(kept);
+                    (acquisition, periods)
+                })
+                .collect();
+        });
     }
 }

@@ -15,11 +15,14 @@ use std::hash::BuildHasherDefault;
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashSet, FxHasher};
-use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject};
+use unsnarl_findings::{
+    AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject,
+};
 use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
 use crate::describe::{self, lock, place};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
+use crate::kept_locks::KeptLockId;
 use crate::races::{Kind, Seen, Surroundings};
 
 const DETECTOR: &str = "dynamic/lost-notify";
@@ -50,6 +53,16 @@ const HINT: &str = "set a flag under the lock when notifying, and wait in a loop
 struct LostNotify {
     surroundings: Surroundings,
     notified: IndexMap<LockId, Notified, BuildHasherDefault<FxHasher>>,
+    /// What was in vain with locks that have died.
+    past: Vec<(KeptLockId, InVain)>,
+}
+
+/// A wait, the notification before it, and whether the wait has ended.
+#[derive(Clone, Copy)]
+struct InVain {
+    wait: Seen,
+    notification: Seen,
+    has_ended: bool,
 }
 
 /// An object that was notified or waited for.
@@ -78,7 +91,7 @@ impl Detector for LostNotify {
                 notified.waiting.insert(event.thread);
                 let is_late = notified.unheard.is_some_and(|it| it.thread != event.thread);
                 let is_blind = tables.untested_waits.contains(event.site)
-                    && self.surroundings.locksets.count(seen.locks, lock) == 1;
+                    && self.surroundings.locksets.times_held(event.thread, lock) == 1;
                 if is_late && is_blind && notified.in_vain.is_none() {
                     notified.in_vain = Some((seen, false));
                 }
@@ -91,6 +104,7 @@ impl Detector for LostNotify {
                     _ => {}
                 }
             }
+            Operation::ForgetLock(_) | Operation::Swept => return self.forget(event, tables),
             _ => {}
         }
         self.surroundings.on(event);
@@ -104,35 +118,64 @@ impl Detector for LostNotify {
         false
     }
 
+    fn takes_dead(&self) -> bool {
+        true
+    }
+
     fn take_racing_events(&mut self) -> Vec<RacingEvent> {
         Vec::new()
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Checked {
-        let findings = self.notified.iter().filter_map(|(&lock, notified)| {
-            let (wait, has_ended) = notified.in_vain?;
-            Some(self.finding(lock, wait, notified.unheard?, has_ended, tables))
+        let living = self.notified.iter().filter_map(|(&on, notified)| {
+            Some(self.finding(lock(on, tables), notified.in_vain()?, tables))
         });
-        Checked { findings: findings.collect(), ..Checked::default() }
+        let past = self.past.iter().map(|(on, in_vain)| {
+            self.finding(self.surroundings.lock(*on, tables), *in_vain, tables)
+        });
+        Checked { findings: past.chain(living).collect(), ..Checked::default() }
+    }
+}
+
+impl Notified {
+    fn in_vain(&self) -> Option<InVain> {
+        let (wait, has_ended) = self.in_vain?;
+        Some(InVain { wait, notification: self.unheard?, has_ended })
+    }
+
+    fn seen(&mut self) -> impl Iterator<Item = &mut Seen> {
+        self.unheard.iter_mut().chain(self.in_vain.as_mut().map(|(seen, _)| seen))
     }
 }
 
 impl LostNotify {
-    fn finding(
-        &self,
-        on: LockId,
-        wait: Seen,
-        notification: Seen,
-        has_ended: bool,
-        tables: &Tables,
-    ) -> Finding {
+    /// Locks have died: nobody notifies or waits with them any more.
+    fn forget(&mut self, event: &Event, tables: &Tables) {
+        let Self { surroundings, notified, past } = self;
+        if let Operation::ForgetLock(lock) = event.operation
+            && let Some(dead) = notified.swap_remove(&lock)
+            && let Some(in_vain) = dead.in_vain()
+        {
+            past.push((surroundings.locksets.known.of(lock), in_vain));
+        }
+        surroundings.forget(event, tables, |kept| {
+            notified.values_mut().flat_map(Notified::seen).for_each(|seen| kept.seen(seen));
+            for (on, in_vain) in past {
+                kept.locks.lock(on);
+                kept.seen(&mut in_vain.wait);
+                kept.seen(&mut in_vain.notification);
+            }
+        });
+    }
+
+    fn finding(&self, on: Lock, in_vain: InVain, tables: &Tables) -> Finding {
+        let InVain { wait, notification, has_ended } = in_vain;
         let accesses = [(AccessKind::Wait, wait), (AccessKind::Notify, notification)];
         let accesses = accesses.map(|(kind, Seen { thread, site, calls, locks, .. })| {
             self.surroundings.describe(kind, thread, (site, calls), locks, tables)
         });
         let [waits_at, notifies_at] =
             accesses.each_ref().map(|access| access.site().map_or_else(String::new, place));
-        let on = lock(on, tables);
         let message = format!(
             "{} waits with {on} at {waits_at} without testing anything, and the last notification, by {} at \
              {notifies_at}, had come before",

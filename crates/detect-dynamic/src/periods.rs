@@ -15,9 +15,10 @@ impl Periods {
     /// Takes in what an event orders.
     #[inline]
     pub(crate) fn on(&mut self, event: &Event) {
-        use Operation::{End, Fork, Join, Receive, Send};
-        if matches!(event.operation, Fork(_) | Join(_) | End | Send(_) | Receive(_)) {
-            self.0.on(event);
+        use Operation::{End, ForgetChannel, Fork, Join, Receive, Send};
+        match event.operation {
+            Fork(_) | Join(_) | End | Send(_) | Receive(_) | ForgetChannel(_) => self.0.on(event),
+            _ => {}
         }
     }
 

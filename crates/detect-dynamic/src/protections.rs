@@ -5,8 +5,8 @@
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, UniqueMap, entity_id};
-use unsnarl_trace::LockId;
 
+use crate::kept_locks::KeptLockId;
 use crate::locksets::{LocksetId, Locksets, Mode};
 use crate::races::{Kind, Seen};
 
@@ -19,7 +19,7 @@ entity_id! {
 #[derive(Debug, Default)]
 pub(crate) struct Protections {
     /// In the order of the ids.
-    sets: UniqueMap<ProtectionId, Vec<LockId>>,
+    sets: UniqueMap<ProtectionId, Vec<KeptLockId>>,
     of: FxHashMap<(LocksetId, Kind), ProtectionId>,
     common: FxHashMap<(ProtectionId, ProtectionId), ProtectionId>,
 }
@@ -32,7 +32,7 @@ impl Protections {
             let held = locksets.held_in(seen.locks).into_iter();
             let protecting =
                 held.filter(|held| seen.kind == Kind::Read || held.mode == Mode::Exclusive);
-            let mut locks: Vec<LockId> = protecting.map(|held| held.lock).collect();
+            let mut locks: Vec<KeptLockId> = protecting.map(|held| held.lock).collect();
             locks.sort_unstable();
             locks.dedup();
             self.sets.intern(locks)

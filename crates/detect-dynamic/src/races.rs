@@ -7,13 +7,14 @@ use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 use unsnarl_entity::{EntityId, UniqueMap, entity_id};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Step, Subject};
-use unsnarl_trace::{Event, LockId, Operation, SiteId, Tables, ThreadId, VariableId};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Step, Subject};
+use unsnarl_trace::{Event, Operation, SiteId, Tables, ThreadId, VariableId};
 
 use crate::calls::{Calls, CallsId};
-use crate::describe::{RaceSubject, lock, place, stack, thread};
+use crate::describe::{RaceSubject, place, stack, thread};
 use crate::detector::{Accessed, RacingEvent};
-use crate::locksets::{LocksetId, Locksets};
+use crate::kept_locks::KeptLockId;
+use crate::locksets::{Collection, LocksetId, Locksets};
 use crate::steps::{Moment, Steps};
 
 /// How many pairs of a trace have time lines, which are larger than all else that is kept of a pair.
@@ -67,7 +68,7 @@ impl Surroundings {
 
     /// The access that an event is, if it is one, and to what.
     #[inline]
-    pub(crate) fn access(&self, event: &Event) -> Option<(VariableId, Seen)> {
+    pub(crate) fn access(&mut self, event: &Event) -> Option<(VariableId, Seen)> {
         let (variable, kind) = match event.operation {
             Operation::Read(variable) => (variable, Kind::Read),
             Operation::Write(variable) => (variable, Kind::Write),
@@ -86,10 +87,38 @@ impl Surroundings {
         tables: &Tables,
     ) -> Access {
         // A lock that was entered several times is told once.
-        let locks: IndexSet<LockId> = self.locksets.locks(locks).into_iter().collect();
-        let locks = locks.into_iter().map(|held| lock(held, tables)).collect();
+        let locks: IndexSet<KeptLockId> = self.locksets.locks(locks).into_iter().collect();
+        let locks = locks.into_iter().map(|held| self.lock(held, tables)).collect();
         let stack = stack((by, site), self.calls.sites(calls), tables);
         Access::new(kind, stack).by(thread(by, tables)).holding(locks)
+    }
+
+    /// A lock, as findings have it.
+    pub(crate) fn lock(&self, lock: KeptLockId, tables: &Tables) -> Lock {
+        self.locksets.known.describe(lock, tables)
+    }
+
+    /// Takes in what a trace says of locks that have died. `show` has to show all that is kept whenever it is called: it gets
+    /// new ids then.
+    pub(crate) fn forget(
+        &mut self,
+        event: &Event,
+        tables: &Tables,
+        show: impl FnOnce(&mut Kept<'_, '_>),
+    ) {
+        match event.operation {
+            Operation::ForgetLock(lock) => self.locksets.forget(lock, tables),
+            Operation::Swept => {
+                self.locksets.release_dead();
+                if !self.locksets.are_many() {
+                    return;
+                }
+                let old = std::mem::take(&mut self.called);
+                let new = &mut self.called;
+                self.locksets.collect(|locks| show(&mut Kept { locks, old: &old, new }));
+            }
+            _ => {}
+        }
     }
 
     /// What a thread has around it now.
@@ -112,9 +141,39 @@ impl Surroundings {
 
     /// An event that is an access of this kind.
     #[inline]
-    pub(crate) fn seen(&self, event: &Event, kind: Kind) -> Seen {
+    pub(crate) fn seen(&mut self, event: &Event, kind: Kind) -> Seen {
         let (calls, locks) = (self.calls.of(event.thread), self.locksets.held(event.thread));
         Seen { thread: event.thread, kind, site: event.site, calls, locks }
+    }
+}
+
+/// What a detector keeps of what it has seen.
+pub(crate) struct Kept<'k, 'l> {
+    pub(crate) locks: &'k mut Collection<'l>,
+    old: &'k UniqueMap<CalledId, (CallsId, LocksetId)>,
+    new: &'k mut UniqueMap<CalledId, (CallsId, LocksetId)>,
+}
+
+impl Kept<'_, '_> {
+    pub(crate) fn seen(&mut self, seen: &mut Seen) {
+        self.locks.set(&mut seen.locks);
+    }
+
+    #[inline]
+    pub(crate) fn around(&mut self, around: &mut Around) {
+        *around = match around.0 & CALLED {
+            0 => {
+                let mut locks = LocksetId::from_index(around.0 as usize);
+                self.locks.set(&mut locks);
+                Around(locks.index() as u32)
+            }
+            _ => {
+                let (calls, mut locks) =
+                    self.old[CalledId::from_index((around.0 & !CALLED) as usize)];
+                self.locks.set(&mut locks);
+                Around(CALLED | self.new.intern((calls, locks)).index() as u32)
+            }
+        };
     }
 }
 
@@ -186,6 +245,11 @@ impl Races {
     ) {
         let threads = [earlier.thread, later.thread];
         self.add_pair_in_time(subject, earlier, later, || steps.timeline(at, threads, tables));
+    }
+
+    /// All accesses that are kept.
+    pub(crate) fn seen(&mut self) -> impl Iterator<Item = &mut Seen> {
+        self.pairs.values_mut().flat_map(|told| &mut told.accesses)
     }
 
     /// The events since the last call.

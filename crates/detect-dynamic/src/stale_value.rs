@@ -18,7 +18,7 @@ mod scopes;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Subject};
-use unsnarl_trace::{Event, MethodId, Operation, SiteId, Tables, ThreadId, VariableId};
+use unsnarl_trace::{Event, LockId, MethodId, Operation, SiteId, Tables, ThreadId, VariableId};
 
 use crate::clocks::Epoch;
 use crate::describe::{self, RaceSubject, place};
@@ -157,10 +157,10 @@ impl StaleValue {
         let known = self.variables.entry(variable).or_default();
         let own = OtherWrite { thread: seen.thread, locks: seen.locks, when: clock.now() };
         let may_come_between = |late: &LateWrite, other: &OtherWrite| {
-            let locks = locksets.locks(other.locks);
+            let is_held = |&lock: &LockId| locksets.count(other.locks, lock) > 0;
             other.thread != late.write.thread
-                && late.late.reopened.iter().any(|lock| locks.contains(lock))
-                && !late.late.kept.iter().any(|lock| locks.contains(lock))
+                && late.late.reopened.iter().any(is_held)
+                && !late.late.kept.iter().any(is_held)
         };
         let mut told = Vec::new();
         known.late.retain(|late| {

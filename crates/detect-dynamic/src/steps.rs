@@ -14,7 +14,8 @@
 
 use std::cmp::Ordering;
 
-use unsnarl_entity::SecondaryMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_entity::{PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_findings::{Step, StepKind};
 use unsnarl_trace::{Channel, ChannelId, Event, LockId, Operation, SiteId, Tables, ThreadId};
 
@@ -32,6 +33,24 @@ pub(crate) const REMEMBERED: usize = 8;
 pub(crate) struct Steps<P> {
     threads: SecondaryMap<ThreadId, LastSteps<P>>,
     count: u64,
+    /// What has died since the steps were last gone through.
+    dying: FxHashSet<With>,
+    dead: Dead,
+}
+
+/// What steps of the past were done with.
+pub(crate) type Dead = PrimaryMap<DeadId, Named>;
+
+/// What a step is done with, as time lines have it.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    name: Box<str>,
+    is_volatile: bool,
+}
+
+entity_id! {
+    /// A lock or a channel that has died.
+    pub(crate) struct DeadId("dead");
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +111,12 @@ pub(crate) struct Moment(u64);
 
 impl<P: Clone> Default for Steps<P> {
     fn default() -> Self {
-        Self { threads: SecondaryMap::default(), count: 0 }
+        Self {
+            threads: SecondaryMap::default(),
+            count: 0,
+            dying: FxHashSet::default(),
+            dead: Dead::new(),
+        }
     }
 }
 
@@ -107,11 +131,12 @@ pub(crate) struct Taken {
 }
 
 /// What a step is done with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum With {
     Lock(LockId),
     Thread(ThreadId),
     Channel(ChannelId),
+    Dead(DeadId),
 }
 
 impl Taken {
@@ -166,13 +191,12 @@ impl<P: Clone> Steps<P> {
     #[inline]
     fn take(&mut self, event: &Event, locksets: &Locksets, place: impl Fn(ThreadId) -> P) {
         let Some(step) = Taken::new(event, self.count + 1) else { return };
-        let held = locksets.held(event.thread);
         let is_again = match (step.kind, step.with) {
             (StepKind::Acquire | StepKind::AcquireShared, With::Lock(lock)) => {
-                locksets.count(held, lock) > 0
+                locksets.times_held(event.thread, lock) > 0
             }
             (StepKind::Release | StepKind::ReleaseShared, With::Lock(lock)) => {
-                locksets.count(held, lock) > 1
+                locksets.times_held(event.thread, lock) > 1
             }
             _ => false,
         };
@@ -197,6 +221,32 @@ impl<P: Clone> Steps<P> {
             Some(last) if is_same(last) => *last = remembered,
             _ => steps.push(remembered),
         }
+    }
+
+    /// Takes in what a trace says of what has died: other locks and channels may have the same ids from now on.
+    pub(crate) fn forget(&mut self, event: &Event, tables: &Tables) {
+        match event.operation {
+            Operation::ForgetLock(lock) => drop(self.dying.insert(With::Lock(lock))),
+            Operation::ForgetChannel(channel) => drop(self.dying.insert(With::Channel(channel))),
+            Operation::Swept => self.bury(tables),
+            _ => {}
+        }
+    }
+
+    /// What steps were done with that has died gets its name now; the names that no step has any more are forgotten.
+    fn bury(&mut self, tables: &Tables) {
+        let Self { threads, dying, dead, .. } = self;
+        let old = std::mem::take(dead);
+        let mut known: FxHashMap<With, DeadId> = FxHashMap::default();
+        for remembered in threads.values_mut().flat_map(|thread| &mut thread.steps) {
+            let with = &mut remembered.step.with;
+            if dying.contains(with) || matches!(with, With::Dead(_)) {
+                let place = known.entry(*with);
+                let place = place.or_insert_with(|| dead.push(named(*with, &old, tables)));
+                *with = With::Dead(*place);
+            }
+        }
+        dying.clear();
     }
 
     /// The time line of an earlier access and one that is made now, from the side of the earlier one that each step of its
@@ -231,7 +281,7 @@ impl<P: Clone> Steps<P> {
             is_behind_gap: false,
             steps: second.iter().map(|remembered| remembered.step).collect(),
         };
-        timeline(&[first, second], tables)
+        timeline(&[first, second], &self.dead, tables)
     }
 }
 
@@ -239,7 +289,7 @@ impl Steps<Place> {
     /// Remembers a step, before clocks and locksets take it in.
     #[inline]
     pub(crate) fn on(&mut self, event: &Event, clocks: &Clocks, locksets: &Locksets) {
-        let depth = |thread| locksets.depth(locksets.held(thread));
+        let depth = |thread| locksets.depth_of(thread);
         let place = |thread| Place { epoch: clocks.now(thread), depth: depth(thread) };
         self.take(event, locksets, place);
     }
@@ -312,7 +362,7 @@ pub(crate) struct Lane {
 }
 
 /// The steps of both threads and their accesses, in their order.
-pub(crate) fn timeline(lanes: &[Lane; 2], tables: &Tables) -> Vec<Step> {
+pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<Step> {
     let mut all: Vec<(u64, usize, Option<Taken>)> = Vec::new();
     for (number, lane) in lanes.iter().enumerate() {
         all.extend(lane.steps.iter().map(|step| (step.order, number, Some(*step))));
@@ -348,7 +398,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], tables: &Tables) -> Vec<Step> {
             Some(step) => {
                 let (kind, on) = match begins(number, &step) {
                     true => (StepKind::Begin, thread(step.thread, tables)),
-                    false => described(&step, tables),
+                    false => described(&step, dead, tables),
                 };
                 (kind, Some(on), known_frame(step.site, tables))
             }
@@ -358,22 +408,31 @@ pub(crate) fn timeline(lanes: &[Lane; 2], tables: &Tables) -> Vec<Step> {
     steps
 }
 
-fn described(step: &Taken, tables: &Tables) -> (StepKind, String) {
-    let channel = match step.with {
-        With::Lock(it) => return (step.kind, lock(it, tables).to_string()),
-        With::Thread(it) => return (step.kind, thread(it, tables)),
-        With::Channel(channel) => tables.channels[channel],
+fn described(step: &Taken, dead: &Dead, tables: &Tables) -> (StepKind, String) {
+    let Named { name, is_volatile } = named(step.with, dead, tables);
+    let kind = match step.kind {
+        StepKind::Send if is_volatile => StepKind::VolatileWrite,
+        StepKind::Receive if is_volatile => StepKind::VolatileRead,
+        kind => kind,
     };
-    match channel {
-        Channel::Volatile(variable) => {
-            let is_write = step.kind == StepKind::Send;
-            let kind = if is_write { StepKind::VolatileWrite } else { StepKind::VolatileRead };
-            (kind, RaceSubject::of(variable, tables).variable(tables).to_string())
-        }
-        Channel::Object(object) => {
-            let object = tables.objects[object];
-            (step.kind, format!("{} (#{})", tables.text(object.class), object.number))
-        }
-        Channel::Named(name) => (step.kind, tables.text(name).into_owned()),
-    }
+    (kind, name.into())
+}
+
+fn named(with: With, dead: &Dead, tables: &Tables) -> Named {
+    let (name, is_volatile) = match with {
+        With::Lock(it) => (lock(it, tables).to_string(), false),
+        With::Thread(it) => (thread(it, tables), false),
+        With::Dead(it) => return dead[it].clone(),
+        With::Channel(channel) => match tables.channels[channel] {
+            Channel::Volatile(variable) => {
+                (RaceSubject::of(variable, tables).variable(tables).to_string(), true)
+            }
+            Channel::Object(object) => {
+                let object = tables.objects[object];
+                (format!("{} (#{})", tables.text(object.class), object.number), false)
+            }
+            Channel::Named(name) => (tables.text(name).into_owned(), false),
+        },
+    };
+    Named { name: name.into(), is_volatile }
 }

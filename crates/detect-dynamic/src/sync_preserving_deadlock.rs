@@ -65,12 +65,13 @@ impl Detector for SyncPreservingDeadlock {
         if !prediction::concerns(event.operation) {
             return self.surroundings.on(event);
         }
+        let Surroundings { locksets, calls, .. } = &mut self.surroundings;
         let acquired = match event.operation {
-            Operation::Acquire(lock) => Some(Held { lock, mode: Mode::Exclusive }),
-            Operation::AcquireShared(lock) => Some(Held { lock, mode: Mode::Shared }),
+            Operation::Acquire(lock) => Some((lock, Mode::Exclusive)),
+            Operation::AcquireShared(lock) => Some((lock, Mode::Shared)),
             _ => None,
         };
-        let Surroundings { locksets, calls, .. } = &self.surroundings;
+        let acquired = acquired.map(|(lock, mode)| Held { lock: locksets.known.of(lock), mode });
         self.acquisitions.push(acquired.map(|acquired| Acquisition {
             thread: event.thread,
             held: locksets.held(event.thread),

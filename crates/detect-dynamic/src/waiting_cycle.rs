@@ -4,9 +4,9 @@ use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subjec
 use unsnarl_trace::{SiteId, Tables, ThreadId};
 
 use crate::calls::CallsId;
-use crate::describe::{lock, place};
+use crate::describe::place;
 use crate::locksets::{Held, LocksetId};
-use crate::races::Surroundings;
+use crate::races::{Kept, Surroundings};
 
 const HINT: &str =
     "acquire the locks in the same order everywhere, or hold one more lock around all of it";
@@ -22,6 +22,14 @@ pub(crate) struct Acquisition {
     pub(crate) acquired: Held,
     pub(crate) site: SiteId,
     pub(crate) calls: CallsId,
+}
+
+impl Acquisition {
+    /// Shows what it keeps.
+    pub(crate) fn show(&mut self, kept: &mut Kept<'_, '_>) {
+        kept.locks.set(&mut self.held);
+        kept.locks.lock(&mut self.acquired.lock);
+    }
 }
 
 /// What a detector says about its cycles.
@@ -43,7 +51,8 @@ pub(crate) fn finding(
     tables: &Tables,
 ) -> Finding {
     let before = cycle.iter().cycle().skip(cycle.len() - 1);
-    let locks = before.zip(cycle).map(|(before, _)| lock(before.acquired.lock, tables));
+    let locks =
+        before.zip(cycle).map(|(before, _)| surroundings.lock(before.acquired.lock, tables));
     let locks: Vec<Lock> = locks.collect();
     let accesses: Vec<Access> = cycle
         .iter()

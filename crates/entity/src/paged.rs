@@ -27,6 +27,11 @@ impl<K: EntityId, V: Default> PagedMap<K, V> {
         self.pages.len() * PAGE
     }
 
+    /// The notes of all entities for which there is room.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.pages.iter_mut().flat_map(|page| page.iter_mut())
+    }
+
     /// Asks memory for the note of an entity that will be looked at soon.
     #[inline(always)]
     pub fn prefetch(&self, key: K) {

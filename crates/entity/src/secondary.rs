@@ -31,6 +31,18 @@ impl<K: EntityId, V: Clone> SecondaryMap<K, V> {
         }
     }
 
+    /// Gives an entity the default.
+    pub fn reset(&mut self, key: K) {
+        if let Some(value) = self.items.get_mut(key.index()) {
+            *value = self.default.clone();
+        }
+    }
+
+    /// The notes up to the highest id that was ever written to.
+    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
+        self.items.iter_mut()
+    }
+
     /// Ids and notes up to the highest id that was ever written to.
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> {
         self.items.iter().enumerate().map(|(index, value)| (K::from_index(index), value))

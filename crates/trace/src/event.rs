@@ -98,6 +98,13 @@ pub enum Operation {
     /// The variable is gone, with its object: what is known about it can be forgotten. Its id may come again, for another
     /// variable, in a later batch of events.
     Forget(VariableId),
+    /// The lock is gone, with its object: nobody acquires it any more. Its id may come again, for another lock, in a later
+    /// batch of events. Told to who [asks for it](crate::Source::tell_dead).
+    ForgetLock(LockId),
+    /// The channel is gone, as a lock may be.
+    ForgetChannel(ChannelId),
+    /// The locks and channels that are gone have been told; all tables still have them. The last event of its batch.
+    Swept,
     /// A block begins that is meant to be atomic (`begin` in STD).
     TransactionBegin,
     /// The block ends (`end` in STD).
@@ -115,7 +122,8 @@ impl Operation {
     /// Whether it says that something is gone.
     #[must_use]
     pub fn forgets(self) -> bool {
-        matches!(self, Self::Forget(_) | Self::ForgetElements(_))
+        use Operation::{Forget, ForgetChannel, ForgetElements, ForgetLock, Swept};
+        matches!(self, Forget(_) | ForgetElements(_) | ForgetLock(_) | ForgetChannel(_) | Swept)
     }
 }
 

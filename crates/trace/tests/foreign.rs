@@ -307,6 +307,9 @@ fn original(event: &Event, tables: &Tables) -> Event {
         | Operation::Store(_)
         | Operation::ReadElements(_)
         | Operation::WriteElements(_)
+        | Operation::ForgetLock(_)
+        | Operation::ForgetChannel(_)
+        | Operation::Swept
         | Operation::ForgetElements(_)) => same,
     };
     Event { thread: thread(event.thread), site: event.site, operation }

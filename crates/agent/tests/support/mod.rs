@@ -138,6 +138,7 @@ impl Program {
 /// The names of the variables that race, as they are while the session is read: those of the dead are given to others.
 pub(crate) fn racing_while_read(session: &Path) -> BTreeSet<String> {
     let mut session = session::open(session).unwrap();
+    session.tell_dead();
     let entry = DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap();
     let mut detector = (entry.make)(&Options::default());
     let (mut batch, mut racing) = (Vec::new(), BTreeSet::new());

@@ -183,6 +183,21 @@ impl Arrays {
         }
     }
 
+    /// The states of all elements.
+    pub(super) fn states(&mut self) -> impl Iterator<Item = &mut State> {
+        self.arrays
+            .values_mut()
+            .flat_map(|array| std::iter::once(&mut array.first).chain(&mut array.others))
+            .flat_map(|block| {
+                let (runs, each) = match block {
+                    Block::Runs { runs, .. } => (Some(runs), None),
+                    Block::Each(each) => (None, Some(each)),
+                };
+                let of_runs = runs.into_iter().flatten().map(|run| &mut run.state);
+                of_runs.chain(each.into_iter().flatten())
+            })
+    }
+
     /// The array is gone.
     pub(super) fn forget(&mut self, array: ObjectId, states: &mut States) {
         let Some(place) = std::mem::take(&mut self.places[array]).checked_sub(1) else { return };

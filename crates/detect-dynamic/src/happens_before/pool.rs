@@ -42,6 +42,11 @@ impl<V: Default> Pool<V> {
         &mut self.values[Place::from_index(place as usize)]
     }
 
+    /// The values at all places, also at those that are free.
+    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.values.values_mut()
+    }
+
     /// Nobody needs what is at the place any more.
     pub(super) fn give_back(&mut self, place: u32) {
         self.free.push(place);

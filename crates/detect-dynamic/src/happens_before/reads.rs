@@ -116,6 +116,12 @@ impl Reads {
         }
     }
 
+    /// The reads of all variables, and some that nobody refers to any more.
+    pub(super) fn lasts(&mut self) -> impl Iterator<Item = &mut Last> {
+        let Self { few, many } = self;
+        few.values_mut().flat_map(|few| &mut few.0).chain(many.values_mut().flatten())
+    }
+
     /// Asks memory for the reads of a few slots, which will be looked at soon.
     #[inline]
     pub(super) fn prefetch(&self, place: u32) {

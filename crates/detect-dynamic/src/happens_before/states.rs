@@ -41,6 +41,11 @@ impl Default for State {
 }
 
 impl State {
+    /// What is in it; where it has marks, accesses that never were.
+    pub(super) fn lasts(&mut self) -> impl Iterator<Item = &mut Last> {
+        [&mut self.write, &mut self.read].into_iter()
+    }
+
     pub(super) fn is_racy(&self) -> bool {
         self.write.epoch == RACY
     }
@@ -280,6 +285,14 @@ impl States {
                 self.histories.give_back(place);
             }
         }
+    }
+
+    /// All accesses that states refer to.
+    pub(super) fn lasts(&mut self) -> impl Iterator<Item = &mut Last> {
+        let Self { reads, histories } = self;
+        let in_histories =
+            histories.values_mut().flat_map(|it| it.writes.iter_mut().chain(&mut it.reads));
+        reads.lasts().chain(in_histories)
     }
 
     /// Asks memory for what a state refers to, if that is needed as often as the state.

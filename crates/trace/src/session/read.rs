@@ -344,6 +344,10 @@ impl Source for Session {
         self.translator.keep_elements();
     }
 
+    fn tell_dead(&mut self) {
+        self.translator.tell_dead();
+    }
+
     fn tables(&self) -> &Tables {
         self.translator.tables()
     }

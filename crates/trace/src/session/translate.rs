@@ -67,6 +67,8 @@ pub(super) struct Translator {
     is_exact: bool,
     /// Whether elements of arrays are no variables.
     keeps_elements: bool,
+    /// Whether locks and channels are told when they are gone.
+    tells_dead: bool,
     descriptions: Descriptions,
     tables: Tables,
     threads: Numbers<ThreadId>,
@@ -92,8 +94,8 @@ pub(super) struct Translator {
     initialized: FxHashMap<NameId, ChannelId>,
     /// The classes that are initialized when the code of a site runs.
     initialized_at: SecondaryMap<SiteId, Vec<NameId>>,
-    /// Who has seen the end of which initializer.
-    seen: FxHashSet<(ThreadId, NameId)>,
+    /// Of which initializers a thread has seen the end.
+    seen: SecondaryMap<ThreadId, FxHashSet<NameId>>,
     /// How many classes were initialized when a thread had seen all that there was to see at a site.
     settled: Recent<(ThreadId, SiteId), usize>,
     models: Arc<Models>,
@@ -112,6 +114,7 @@ impl Translator {
         Self {
             is_exact,
             keeps_elements: false,
+            tells_dead: false,
             descriptions,
             models,
             known_calls: KnownCalls::default(),
@@ -138,7 +141,7 @@ impl Translator {
             sites: SiteIds::default(),
             initialized: FxHashMap::default(),
             initialized_at: SecondaryMap::default(),
-            seen: FxHashSet::default(),
+            seen: SecondaryMap::default(),
             settled: Recent::new(),
         }
     }
@@ -149,6 +152,10 @@ impl Translator {
 
     pub(super) fn keep_elements(&mut self) {
         self.keeps_elements = true;
+    }
+
+    pub(super) fn tell_dead(&mut self) {
+        self.tells_dead = true;
     }
 
     /// What the tables of the session say, to be added to.
@@ -257,7 +264,7 @@ impl Translator {
                 let Some((field, volatile)) = self.field(event.site, emit.problems) else { return };
                 let class = self.tables.fields[field].class;
                 if let Some(&channel) = self.initialized.get(&class)
-                    && self.seen.insert((thread, class))
+                    && self.seen[thread].insert(class)
                 {
                     emit.push(Operation::Receive(channel));
                 }
@@ -284,8 +291,7 @@ impl Translator {
             Kind::ThreadJoin => Operation::Join(self.thread(second)),
             Kind::ThreadBegin => Operation::Start,
             Kind::ThreadEnd => {
-                self.orders.ended.insert(thread);
-                self.forget_stack(number);
+                self.ended(number, thread);
                 Operation::End
             }
             Kind::ClassInitialized => {
@@ -294,7 +300,7 @@ impl Translator {
                     return;
                 };
                 let class = self.tables.names.intern(&binary(&record.class));
-                self.seen.insert((thread, class));
+                self.seen[thread].insert(class);
                 let channel = self.initializer(class);
                 Operation::Send(channel)
             }
@@ -316,6 +322,14 @@ impl Translator {
         emit.push(operation);
     }
 
+    /// A thread does nothing any more.
+    fn ended(&mut self, number: u64, thread: ThreadId) {
+        self.orders.ended.insert(thread);
+        self.forget_stack(number);
+        self.calls[thread] = InThread::default();
+        self.seen[thread] = FxHashSet::default();
+    }
+
     /// The classes were initialized without which the code would not run.
     #[inline]
     fn see_initialized(&mut self, emit: &mut Emit<'_>) {
@@ -328,7 +342,7 @@ impl Translator {
         let Self { initialized, initialized_at, seen, .. } = self;
         for class in &initialized_at[emit.site] {
             if let Some(&channel) = initialized.get(class)
-                && seen.insert((emit.thread, *class))
+                && seen[emit.thread].insert(*class)
             {
                 emit.push(Operation::Receive(channel));
             }
@@ -393,9 +407,9 @@ impl Translator {
     }
 
     fn volatile(&mut self, variable: VariableId) -> ChannelId {
-        let channels = &mut self.tables.channels;
-        let new = || channels.push(Channel::Volatile(variable));
-        *self.volatiles.entry(variable).or_insert_with(new)
+        let Self { tables, lives, volatiles, .. } = self;
+        let new = || lives.new_channel(Channel::Volatile(variable), tables);
+        *volatiles.entry(variable).or_insert_with(new)
     }
 
     #[inline]
@@ -420,7 +434,15 @@ impl Translator {
         })
     }
 
-    /// An object that more than its variables name.
+    /// An object that orders threads, as a lock or by what is sent to it.
+    fn ordering(&mut self, id: u64) -> ObjectId {
+        match self.tells_dead {
+            true => self.accessed(id),
+            false => self.object(id),
+        }
+    }
+
+    /// An object that is kept when it has died, since more than its variables name it.
     fn object(&mut self, id: u64) -> ObjectId {
         let object = self.accessed(id);
         self.lives.name(object);
@@ -498,9 +520,10 @@ impl Translator {
     }
 
     fn find_lock(&mut self, id: u64) -> LockId {
-        let object = self.object(id);
-        let locks = &mut self.tables.locks;
-        let lock = *self.locks[object].get_or_insert_with(|| locks.push(Lock::Object(object)));
+        let object = self.ordering(id);
+        let Self { tables, lives, locks, .. } = self;
+        let lock =
+            *locks[object].get_or_insert_with(|| lives.new_lock(Lock::Object(object), tables));
         self.recent_locks.set(id, id, lock);
         lock
     }

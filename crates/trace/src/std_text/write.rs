@@ -76,6 +76,9 @@ impl<W: Write> StdWriter<W> {
             | Operation::Store(_)
             | Operation::ReadElements(_)
             | Operation::WriteElements(_)
+            | Operation::ForgetLock(_)
+            | Operation::ForgetChannel(_)
+            | Operation::Swept
             | Operation::ForgetElements(_) => out.write_all(b"dummy"),
         }
     }

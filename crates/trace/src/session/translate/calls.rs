@@ -69,6 +69,15 @@ pub(super) struct InThread {
 }
 
 impl InThread {
+    /// What it has in its hands.
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
+        let operands = self.operands.iter().chain(self.open.iter().flat_map(|call| &call.operands));
+        let operands = operands.map(|operand| Value(operand.1));
+        let receivers = self.open.iter().map(|call| call.receiver);
+        let started = self.open.iter().flat_map(|call| &call.started).map(|started| started.1);
+        operands.chain(receivers).chain(started).chain(self.tasks.iter().copied())
+    }
+
     /// The number that its next call has.
     fn next_call(&self) -> u32 {
         self.calls.wrapping_add(1).max(1)
@@ -239,7 +248,7 @@ impl Translator {
                 let thread = self.thread(second);
                 self.orders.threads.insert(Value(first), thread);
                 self.orders.objects.insert(thread, Value(first));
-                let object = self.object(first);
+                let object = self.ordering(first);
                 self.tables.thread_objects[thread] = Some(object);
             }
             Kind::CallBegins => self.call_begins(event.site, second, following, emit),

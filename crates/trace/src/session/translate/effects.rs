@@ -338,7 +338,7 @@ impl Translator {
             return;
         };
         let Some((from, end)) = ends(array, range, call) else { return };
-        let Some(array) = call.operand(array).map(|array| self.object(array)) else { return };
+        let Some(array) = call.operand(array).map(|array| self.accessed(array)) else { return };
         let count = u64::from(end - from);
         if count > MOST_ELEMENTS && !self.keeps_elements {
             emit.problems.add(|| Problem {
@@ -363,7 +363,7 @@ impl Translator {
             .plain_fields(&class)
             .map(|(class, name)| (class.to_vec(), name.to_vec()))
             .collect();
-        let object = self.object(object);
+        let object = self.accessed(object);
         for (class, name) in fields {
             let field = self.declared_field(&class, &name, Volatility::Plain);
             let variable = self.variable(Variable::Field(object, field));
@@ -379,7 +379,7 @@ impl Translator {
         for value in self.values(place, call) {
             let Some(class) = self.class_of(value.0) else { continue };
             let field = self.declared_field(&class, b"contents", Volatility::Plain);
-            let object = self.object(value.0);
+            let object = self.accessed(value.0);
             let variable = self.variable(Variable::Field(object, field));
             let operation = self.access(variable, write, false);
             emit.push(operation);

@@ -1,15 +1,19 @@
 //! What is forgotten when objects have died: their variables, whose ids are then given to others, so that a reader needs
 //! memory for what lives and not for all that ever lived.
 //!
-//! An object that was more than accessed (it is a lock, a thread, something that a library was called with) and one with
-//! a volatile field are kept: other tables name them. What models know of a dead one (to which map an iterator belongs) is not.
+//! The same goes for the locks and channels of dead objects, if whoever reads understands it ([`crate::Source::tell_dead`]);
+//! else these objects are kept, since detectors name them. Always kept is what an allocation or a stored reference names.
 
 use rustc_hash::FxHashSet;
 use unsnarl_entity::{EntityId, SecondaryMap};
 
 use super::Translator;
+use super::calls::Value;
 use super::ids::GROUP;
-use crate::{Event, ObjectId, Operation, Tables, Variable, VariableId};
+use crate::{
+    Channel, ChannelId, Event, Lock, LockId, ObjectId, Operation, Tables, ThreadId, Variable,
+    VariableId,
+};
 
 /// What is known about the lives of objects.
 #[derive(Debug, Default)]
@@ -23,6 +27,8 @@ pub(super) struct Lives {
     /// Ids that can be given again; of variables the first of so many as the index says.
     pub(super) free_objects: Vec<ObjectId>,
     free_variables: [Vec<VariableId>; GROUP + 1],
+    free_locks: Vec<LockId>,
+    free_channels: Vec<ChannelId>,
     /// How many variables were accessed and are not forgotten, and how many that were at most.
     accessed: usize,
     most_accessed: usize,
@@ -67,6 +73,18 @@ impl Lives {
         }
     }
 
+    pub(super) fn new_lock(&mut self, lock: Lock, tables: &mut Tables) -> LockId {
+        let Some(free) = self.free_locks.pop() else { return tables.locks.push(lock) };
+        tables.locks[free] = lock;
+        free
+    }
+
+    pub(super) fn new_channel(&mut self, channel: Channel, tables: &mut Tables) -> ChannelId {
+        let Some(free) = self.free_channels.pop() else { return tables.channels.push(channel) };
+        tables.channels[free] = channel;
+        free
+    }
+
     /// A variable is accessed for the first time.
     pub(super) fn is_accessed(&mut self, tables: &mut Tables) {
         self.accessed += 1;
@@ -102,43 +120,44 @@ impl Translator {
     ) {
         let Some(new) = self.lives.new.take() else { return };
         let (thread, site) = (self.thread(thread), self.site(0));
-        for variable in self.volatiles.keys() {
-            if let Variable::Field(object, _) = self.tables.variables[*variable] {
-                self.lives.name(object);
+        let is_alive = |id: u64| living.contains(&id) || new.contains(&id);
+        if !self.tells_dead {
+            for variable in self.volatiles.keys() {
+                if let Variable::Field(object, _) = self.tables.variables[*variable] {
+                    self.lives.name(object);
+                }
             }
         }
-        // Nobody calls a method of a dead object: what an iterator belongs to need not be known any more.
-        self.orders.forget(|id| !living.contains(&id) && !new.contains(&id));
-        let Self { objects, variables, lives, descriptions, .. } = self;
+        let Self { objects, variables, lives, descriptions, volatiles, locks, .. } = self;
         let (mut dead, mut known_of_dead) = (Vec::new(), Vec::new());
         objects.retain(
-            |id, object| living.contains(&id) || new.contains(&id) || lives.named[object],
+            |id, object| is_alive(id) || lives.named[object],
             |object, known| {
                 dead.push(object);
                 known_of_dead.push(known);
             },
         );
         descriptions.class_of.retain(|id, class| {
-            let is_kept = *class != 0
-                && (living.contains(&id) || new.contains(&id) || objects.get(id).is_some());
+            let is_kept = *class != 0 && (is_alive(id) || objects.get(id).is_some());
             if !is_kept {
                 *class = 0;
             }
             is_kept
         });
         let mut tell = |operation| out.push(Event { thread, site, operation });
+        let mut dead_channels = Vec::new();
         let mut forgotten = 0;
+        let mut forget = |id| {
+            forgotten += 1;
+            tell(Operation::Forget(id));
+            dead_channels.extend(volatiles.remove(&id));
+        };
         for known in known_of_dead {
-            let tell = |id| {
-                forgotten += 1;
-                tell(Operation::Forget(id));
-            };
-            objects.forget(known, tell, |first, count| lives.forget(first, count));
+            objects.forget(known, &mut forget, |first, count| lives.forget(first, count));
         }
         variables.forget(&dead, |id| {
-            forgotten += 1;
             lives.forget(id, 1);
-            tell(Operation::Forget(id));
+            forget(id);
         });
         lives.accessed -= forgotten;
         for &array in &dead {
@@ -146,6 +165,53 @@ impl Translator {
                 tell(Operation::ForgetElements(array));
             }
         }
+        let mut dead_locks = FxHashSet::default();
+        for &object in &dead {
+            if locks[object].is_some() {
+                dead_locks.extend(locks[object].take());
+            }
+        }
         lives.free_objects.append(&mut dead);
+        self.forget_orders(is_alive, &dead_locks, &mut dead_channels);
+        if self.tells_dead {
+            self.tell_orders(thread, &dead_locks, &dead_channels, out);
+        }
+    }
+
+    /// Forgets what dead objects and locks are to the library, and says which channels are gone with them.
+    fn forget_orders(
+        &mut self,
+        is_alive: impl Fn(u64) -> bool,
+        dead_locks: &FxHashSet<LockId>,
+        dead_channels: &mut Vec<ChannelId>,
+    ) {
+        let Self { orders, tables, calls, tells_dead, .. } = self;
+        for (object, &thread) in &orders.threads {
+            if *tells_dead && !is_alive(object.0) {
+                tables.thread_objects[thread] = None;
+            }
+        }
+        let in_use = calls.iter().flat_map(|(_, in_thread)| in_thread.values());
+        let is_alive = |value: Value| value.is_object() && is_alive(value.0);
+        orders.forget(is_alive, in_use, dead_locks, |channel| dead_channels.push(channel));
+    }
+
+    fn tell_orders(
+        &mut self,
+        thread: ThreadId,
+        locks: &FxHashSet<LockId>,
+        channels: &[ChannelId],
+        out: &mut Vec<Event>,
+    ) {
+        if locks.is_empty() && channels.is_empty() {
+            return;
+        }
+        let site = self.site(0);
+        let mut tell = |operation| out.push(Event { thread, site, operation });
+        locks.iter().for_each(|&lock| tell(Operation::ForgetLock(lock)));
+        channels.iter().for_each(|&channel| tell(Operation::ForgetChannel(channel)));
+        tell(Operation::Swept);
+        self.lives.free_locks.extend(locks);
+        self.lives.free_channels.extend(channels);
     }
 }

@@ -49,11 +49,67 @@ impl Orders {
         !value.is_object() && !self.statics.values().any(|&it| it == value)
     }
 
-    /// Forgets what is in the slots of dead objects.
-    pub(super) fn forget(&mut self, is_dead: impl Fn(u64) -> bool) {
-        let lives = |of: &Value| !of.is_object() || !is_dead(of.0);
-        self.slots.retain(|of, _| lives(of));
-        self.forwards.retain(|of, _| lives(of));
+    /// Forgets what dead objects and locks are to the library. Tells the channels that nobody can name any more.
+    ///
+    /// A dead object stays known as long as something that lives leads to it: who joins a future joins what that waited for.
+    pub(super) fn forget(
+        &mut self,
+        is_alive: impl Fn(Value) -> bool,
+        in_use: impl Iterator<Item = Value>,
+        dead_locks: &FxHashSet<LockId>,
+        mut dies: impl FnMut(ChannelId),
+    ) {
+        let reached = self.reached(&is_alive, in_use);
+        let stays = |value: &Value| is_alive(*value) || reached.contains(value);
+        self.slots.retain(|of, _| stays(of));
+        self.forwards.retain(|of, _| stays(of));
+        self.links.retain(|of, _| stays(of));
+        self.started.retain(|task, _| stays(task));
+        self.attached.retain(|group, _| stays(group));
+        self.handles.retain(|handle, _| stays(handle));
+        self.threads.retain(|object, _| stays(object));
+        self.objects.retain(|_, object| stays(object));
+        self.serial.retain(|group| stays(group));
+        self.waited_on.retain(|on, lock| stays(on) && !dead_locks.contains(lock));
+        self.held.retain(|(_, lock), held| *held != (0, 0) && !dead_locks.contains(lock));
+        let attached: FxHashSet<ChannelId> = self.attached.values().flatten().copied().collect();
+        self.channels.retain(|key, channel| {
+            let can_be_named = match key {
+                Key::Locks(lock) => !dead_locks.contains(lock),
+                key => key.values().iter().flatten().all(stays),
+            };
+            let stays = can_be_named || attached.contains(channel);
+            if !stays {
+                dies(*channel);
+            }
+            stays
+        });
+    }
+
+    /// What is not alive, and is led to by something that is.
+    fn reached(
+        &self,
+        is_alive: impl Fn(Value) -> bool,
+        in_use: impl Iterator<Item = Value>,
+    ) -> FxHashSet<Value> {
+        let sources = self.slots.keys().chain(self.forwards.keys());
+        let sources = sources.chain(self.links.keys()).chain(self.started.keys());
+        let mut pending: Vec<Value> = sources.copied().filter(|&of| is_alive(of)).collect();
+        let mut reached: FxHashSet<Value> = self.statics.values().copied().collect();
+        reached.extend(in_use);
+        pending.extend(&reached);
+        while let Some(of) = pending.pop() {
+            let slots = self.slots.get(&of).into_iter().flatten().flat_map(|(_, values)| values);
+            let forwards = self.forwards.get(&of).into_iter().flatten().map(|(_, to, _)| to);
+            let links = self.links.get(&of).into_iter().flatten();
+            let started = self.started.get(&of).into_iter().flat_map(Started::values);
+            for &to in slots.chain(forwards).chain(links).chain(started) {
+                if !is_alive(to) && reached.insert(to) {
+                    pending.push(to);
+                }
+            }
+        }
+        reached
     }
 }
 
@@ -92,6 +148,25 @@ pub(super) enum Key {
 }
 
 impl Key {
+    /// What has to be known for it to be asked for.
+    fn values(&self) -> [Option<Value>; 2] {
+        match *self {
+            Self::In(element, container) => [Some(element), Some(container)],
+            Self::Object(value)
+            | Self::Slot(value, _)
+            | Self::AnyIn(value)
+            | Self::AllIn(value)
+            | Self::Part(value, _)
+            | Self::AnyPart(value)
+            | Self::TaskStart(value)
+            | Self::TaskEnd(value)
+            | Self::Group(value)
+            | Self::Serial(value)
+            | Self::Workers(value) => [Some(value), None],
+            Self::Locks(_) => [None, None],
+        }
+    }
+
     /// Where else is sent what is sent here: to any part of the same whole, or to each if none was named.
     pub(super) fn others(&self) -> Option<Self> {
         match *self {
@@ -170,26 +245,13 @@ impl Translator {
         if let Some(&channel) = self.orders.channels.get(&key) {
             return channel;
         }
-        let shown = match &key {
-            Key::Object(value)
-            | Key::Slot(value, _)
-            | Key::In(_, value)
-            | Key::AnyIn(value)
-            | Key::AllIn(value)
-            | Key::Part(value, _)
-            | Key::AnyPart(value)
-            | Key::TaskStart(value)
-            | Key::TaskEnd(value)
-            | Key::Group(value)
-            | Key::Serial(value)
-            | Key::Workers(value) => Some(*value).filter(|value| value.is_object()),
-            Key::Locks(_) => None,
-        };
-        let shown = match shown {
-            Some(value) => Channel::Object(self.object(value.0)),
+        // Of an element in a container the container.
+        let shown = key.values().into_iter().flatten().next_back();
+        let shown = match shown.filter(|value| value.is_object()) {
+            Some(value) => Channel::Object(self.ordering(value.0)),
             None => Channel::Named(self.tables.names.intern(b"library")),
         };
-        let channel = self.tables.channels.push(shown);
+        let channel = self.lives.new_channel(shown, &mut self.tables);
         self.orders.channels.insert(key, channel);
         channel
     }
@@ -390,7 +452,7 @@ impl Translator {
                 Variable::Static(field)
             } else {
                 let object = call.operand(object)?;
-                Variable::Field(self.object(object), field)
+                Variable::Field(self.accessed(object), field)
             };
             return Some(Target::Variable(self.variable(variable), volatile));
         }
@@ -402,7 +464,7 @@ impl Translator {
         };
         match (is_array, index.map(u32::try_from)) {
             (true, Some(Ok(index))) if !call.is_offset(selector) => {
-                let array = self.object(of);
+                let array = self.accessed(of);
                 Some(Target::Variable(self.variable(Variable::Element(array, index)), false))
             }
             _ => Some(Target::Part(Value(of), call.operand(selector)?)),

@@ -38,6 +38,12 @@ impl Started {
     fn run_after(&mut self, group: Group) {
         add_latest(&mut self.after, group, MOST_AFTER);
     }
+
+    /// What it leads to.
+    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+        let groups = self.groups.iter().chain(&self.after).map(Group::value);
+        groups.chain(&self.stages).chain(&self.returned)
+    }
 }
 
 /// Adds what is not there yet, and forgets the oldest where there are too many.
@@ -56,6 +62,14 @@ enum Group {
     Value(Value),
     /// Whatever is in a slot when the task runs.
     Slot(Value, Box<str>),
+}
+
+impl Group {
+    fn value(&self) -> &Value {
+        match self {
+            Self::Value(value) | Self::Slot(value, _) => value,
+        }
+    }
 }
 
 /// What is run when a method is started.
