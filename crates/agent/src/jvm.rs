@@ -22,9 +22,10 @@ use jvmti_bindings::sys::jni::{
     jobject, jstring, jthread,
 };
 use jvmti_bindings::sys::jvmti::{
-    JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_VM_DEATH,
-    JVMTI_EVENT_VM_INIT, JVMTI_VERSION_11, jvmtiCapabilities, jvmtiEnv, jvmtiError,
-    jvmtiEventCallbacks, jvmtiInterface_1_,
+    JVMTI_ENABLE, JVMTI_ERROR_NONE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+    JVMTI_EVENT_GARBAGE_COLLECTION_FINISH, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_VM_INIT,
+    JVMTI_VERSION_11, jvmtiCapabilities, jvmtiEnv, jvmtiError, jvmtiEventCallbacks,
+    jvmtiInterface_1_,
 };
 use unsnarl_launch::Agent;
 use unsnarl_trace::session::NameRecord;
@@ -141,6 +142,7 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     capabilities.set_can_retransform_classes(true);
     // For the classes whose instances have ids.
     capabilities.set_can_tag_objects(true);
+    capabilities.set_can_generate_garbage_collection_events(true);
     // For threads that wait for a monitor.
     capabilities.set_can_generate_monitor_events(true);
     capabilities.set_can_get_source_file_name(true);
@@ -161,6 +163,7 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
     callbacks.VMDeath = Some(vm_death);
     callbacks.ClassFileLoadHook = Some(class_file_load_hook);
     callbacks.MonitorContendedEnter = Some(contention::contended);
+    callbacks.GarbageCollectionFinish = Some(sweep::collected);
     let size = size_of::<jvmtiEventCallbacks>() as jint;
     let set = table.SetEventCallbacks.ok_or(JvmError::NoFunction("SetEventCallbacks"))?;
     // SAFETY: the table is copied by the JVM.
@@ -168,7 +171,12 @@ unsafe fn listen(vm: *mut JavaVM) -> Result<(), JvmError> {
 
     let enable =
         table.SetEventNotificationMode.ok_or(JvmError::NoFunction("SetEventNotificationMode"))?;
-    for event in [JVMTI_EVENT_VM_INIT, JVMTI_EVENT_VM_DEATH, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK] {
+    for event in [
+        JVMTI_EVENT_VM_INIT,
+        JVMTI_EVENT_VM_DEATH,
+        JVMTI_EVENT_CLASS_FILE_LOAD_HOOK,
+        JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+    ] {
         // SAFETY: no thread means all threads.
         let result = unsafe { enable(env, JVMTI_ENABLE, event, ptr::null_mut()) };
         check("SetEventNotificationMode", result)?;

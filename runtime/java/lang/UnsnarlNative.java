@@ -48,6 +48,10 @@ final class UnsnarlNative {
     @Hidden
     static native long sweepEvery();
 
+    /** How often the garbage collector has told that it has run. */
+    @Hidden
+    static native long collections();
+
     /** Tells that instances of a class may have ids. */
     @Hidden
     static native void hasInstances(Class<?> type);

@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.lang.ref.WeakReference;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import jdk.internal.misc.Unsafe;
@@ -8,7 +9,8 @@ import jdk.internal.vm.annotation.Hidden;
 /**
  * Tells now and then which objects with ids live, so that whoever analyses the events can forget the others. The heap is
  * looked through, which costs as much as there are objects, when as many ids again were given as objects lived the last
- * time: so it costs little for each.
+ * time: so it costs little for each. And it is done behind a garbage collection, since what that has left over lives for
+ * whoever looks through the heap; and not all the time.
  *
  * <p>A sweep is two events. What had an id before the first and is not on the list that is there with the second is dead.
  */
@@ -17,7 +19,14 @@ final class UnsnarlSweep {
     private static final AtomicLong GIVEN = new AtomicLong();
     private static final AtomicBoolean RUNNING = new AtomicBoolean();
 
+    /** For so many times what a sweep took there is none. */
+    private static final long PAUSE = 15;
+
     private static volatile long next = FEWEST;
+    /** What says that there was a garbage collection since the last sweep: not every collector tells, nor clears all. */
+    private static volatile long collections;
+    private static volatile WeakReference<Object> witness = new WeakReference<>(new Object());
+    private static volatile long earliest = System.nanoTime();
     private static long number;
 
     private UnsnarlSweep() {}
@@ -26,6 +35,7 @@ final class UnsnarlSweep {
     @Hidden
     static void prepare() {
         UnsnarlIdentity.living(0, 0);
+        isTime();
     }
 
     /** Called when an object got an id that is not in a field. Of those a stripe counts 64 before it tells. */
@@ -39,9 +49,12 @@ final class UnsnarlSweep {
     /** Called when so many ids were given to a thread. */
     @Hidden
     static void consider(UnsnarlThread thread, long ids) {
-        if (GIVEN.addAndGet(ids) >= next && RUNNING.compareAndSet(false, true)) {
+        if (GIVEN.addAndGet(ids) >= next && isTime() && RUNNING.compareAndSet(false, true)) {
             try {
+                long begin = System.nanoTime();
                 sweep(thread);
+                long end = System.nanoTime();
+                earliest = end + PAUSE * (end - begin);
             } finally {
                 RUNNING.set(false);
             }
@@ -49,7 +62,15 @@ final class UnsnarlSweep {
     }
 
     @Hidden
+    private static boolean isTime() {
+        return (UnsnarlNative.collections() != collections || witness.refersTo(null))
+                && System.nanoTime() - earliest >= 0;
+    }
+
+    @Hidden
     private static void sweep(UnsnarlThread thread) {
+        collections = UnsnarlNative.collections();
+        witness = new WeakReference<>(new Object());
         UnsnarlHooks.numbered(thread, UnsnarlHooks.SWEEP_BEGINS, 0, ++number);
         // Others may go on to give ids meanwhile; what they are is not asked yet.
         long room = 2 * UnsnarlIdentity.living(0, 0) + 1024;

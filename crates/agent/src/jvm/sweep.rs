@@ -2,11 +2,11 @@
 
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use jvmti_bindings::sys::jni::{JNIEnv, jclass, jint, jlong, jvalue};
 use jvmti_bindings::sys::jvmti::{
-    JVMTI_HEAP_FILTER_CLASS_UNTAGGED, JVMTI_PRIMITIVE_TYPE_LONG, jvmtiHeapCallbacks,
+    JVMTI_HEAP_FILTER_CLASS_UNTAGGED, JVMTI_PRIMITIVE_TYPE_LONG, jvmtiEnv, jvmtiHeapCallbacks,
     jvmtiHeapReferenceInfo, jvmtiHeapReferenceKind, jvmtiPrimitiveType,
 };
 
@@ -40,6 +40,23 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_hasInstances(
             watch.session.log(&format!("objects that die are not told: {error}"));
         }
     });
+}
+
+/// How often the garbage collector has told that it has run.
+static COLLECTIONS: AtomicI64 = AtomicI64::new(0);
+
+/// The garbage collector has run. Nothing of the JVM may be asked here.
+pub(super) unsafe extern "system" fn collected(_env: *mut jvmtiEnv) {
+    COLLECTIONS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// `UnsnarlNative.collections`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_collections(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jlong {
+    COLLECTIONS.load(Ordering::Relaxed)
 }
 
 /// `UnsnarlNative.sweepEvery`.
