@@ -8,8 +8,13 @@
 //! that the old thread did. The new one then comes after the old one altogether, so that an epoch of
 //! the slot means the same whichever of the two it was. A program that starts and joins a hundred
 //! thousand threads, a few at a time, has clocks with a few slots.
+//!
+//! What a thread publishes is when it did so and what it knew then. Most that is published at different times differs by
+//! the time alone: what was known is shared. Who knows the time knows the rest as well, unless others have published there
+//! without knowing of each other.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use unsnarl_entity::{EntityId, SecondaryMap, entity_id};
 use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId};
@@ -93,7 +98,7 @@ impl VectorClock {
 pub(crate) struct Clocks {
     threads: SecondaryMap<ThreadId, ThreadClock>,
     locks: SecondaryMap<LockId, LockClock>,
-    channels: SecondaryMap<ChannelId, VectorClock>,
+    channels: SecondaryMap<ChannelId, Published>,
     slots: Slots,
 }
 
@@ -108,11 +113,30 @@ pub(crate) struct ThreadClock {
     known: VectorClock,
     /// Whether it may know more than when it last published.
     has_news: bool,
+    /// What it knew then, if that is shared.
+    shared: Option<Arc<VectorClock>>,
 }
 
 impl Default for ThreadClock {
     fn default() -> Self {
-        Self { now: Epoch::NEVER, has_ended: false, known: VectorClock::default(), has_news: true }
+        let (now, known) = (Epoch::NEVER, VectorClock::default());
+        Self { now, has_ended: false, known, has_news: true, shared: None }
+    }
+}
+
+/// What was published somewhere.
+#[derive(Clone, Debug)]
+struct Published {
+    /// When it was the last time; [`Epoch::NEVER`] if it never was.
+    at: Epoch,
+    known: Option<Arc<VectorClock>>,
+    /// Whether it is more than what the last who has published knew.
+    is_of_several: bool,
+}
+
+impl Default for Published {
+    fn default() -> Self {
+        Self { at: Epoch::NEVER, known: None, is_of_several: false }
     }
 }
 
@@ -140,10 +164,10 @@ impl ThreadClock {
     /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
         if other.has_news || !self.knows(other.now.previous()) {
-            self.learn(&other.known);
+            self.known.join(&other.known);
         }
         self.known.add_epoch(other.now);
-        self.has_news = true;
+        self.has_learned();
     }
 
     /// What the thread does from now on is at a later time, or in another slot.
@@ -153,28 +177,83 @@ impl ThreadClock {
         self.known.add_near(now.slot().index(), now.time());
     }
 
-    #[inline]
-    fn learn(&mut self, published: &VectorClock) {
-        self.known.join(published);
+    fn has_learned(&mut self) {
         self.has_news = true;
+        self.shared = None;
+    }
+
+    /// Whether nothing was published that it does not know. The quick answer may be no although it does.
+    #[inline]
+    fn knows_all(&self, published: &Published) -> bool {
+        self.known.knows(published.at) && (!published.is_of_several || self.covers(published))
+    }
+
+    #[inline(never)]
+    fn covers(&self, published: &Published) -> bool {
+        published.known.as_ref().is_none_or(|known| self.known.covers(known))
+    }
+
+    #[inline]
+    fn learn(&mut self, published: &Published) {
+        if !self.knows_all(published) {
+            self.take_over(published);
+        }
+    }
+
+    fn take_over(&mut self, published: &Published) {
+        if let Some(known) = &published.known {
+            self.known.join(known);
+        }
+        self.known.add_epoch(published.at);
+        self.has_learned();
     }
 
     /// Lets others know all that this thread knows; what it does from now on is later.
     #[inline]
-    fn publish(&mut self, to: &mut VectorClock) {
-        to.join(&self.known);
-        to.add_epoch(self.now);
+    fn publish(&mut self, to: &mut Published) {
+        match self.knows_all(to) {
+            true => self.replace(to),
+            false => self.add_to(to),
+        }
+        to.at = self.now;
         self.begin(self.now.next());
         self.has_news = false;
+    }
+
+    /// Publishes where nothing else was published. Memory that nobody shares is used again.
+    #[inline]
+    fn replace(&mut self, to: &mut Published) {
+        to.is_of_several = false;
+        match (&self.shared, to.known.as_mut().and_then(Arc::get_mut)) {
+            (Some(shared), _) => to.known = Some(Arc::clone(shared)),
+            (None, Some(own)) => own.clone_from(&self.known),
+            (None, None) => {
+                let new = Arc::new(self.known.clone());
+                // Who publishes where nobody has may do so at many such places.
+                if to.known.is_none() {
+                    self.shared = Some(Arc::clone(&new));
+                }
+                to.known = Some(new);
+            }
+        }
+    }
+
+    /// Publishes where others have published what this thread does not know.
+    #[inline(never)]
+    fn add_to(&mut self, to: &mut Published) {
+        to.is_of_several = true;
+        let known = Arc::make_mut(to.known.get_or_insert_default());
+        known.join(&self.known);
+        known.add_epoch(to.at);
     }
 }
 
 #[derive(Clone, Debug, Default)]
 struct LockClock {
     /// What was done before the lock was released by those who had it for themselves.
-    exclusive: VectorClock,
+    exclusive: Published,
     /// What was done before it was released by those who shared it.
-    shared: VectorClock,
+    shared: Published,
 }
 
 /// Who has had which slot.
@@ -297,7 +376,7 @@ impl Clocks {
     fn give_slot(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread];
         clock.known.add_epoch(clock.now);
-        clock.has_news = true;
+        clock.has_learned();
         let now = self.slots.first_epoch(thread, &clock.known);
         clock.begin(now);
         clock.has_ended = false;
@@ -307,7 +386,7 @@ impl Clocks {
         if thread == child {
             return;
         }
-        let mut published = VectorClock::default();
+        let mut published = Published::default();
         self.of(thread).publish(&mut published);
         self.threads[child].learn(&published);
         self.of(child);

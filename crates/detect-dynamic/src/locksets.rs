@@ -171,6 +171,13 @@ impl Locksets {
     }
 
     fn new_held(&mut self, thread: ThreadId) -> LocksetId {
+        if let [only] = &mut self.threads[thread].held[..]
+            && only.mode == Mode::Exclusive
+            && let single @ Some(set) = self.single[only.lock]
+        {
+            only.set = single;
+            return set;
+        }
         let mut held = std::mem::take(&mut self.threads[thread].held);
         let mut set = self.empty;
         for entered in &mut held {

@@ -12,10 +12,23 @@ const FLAT: usize = 64;
 const FAN: usize = 32;
 
 /// Nothing is known at time 0.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct VectorClock {
     flat: Vec<u64>,
     rest: Option<Tree>,
+}
+
+impl Clone for VectorClock {
+    fn clone(&self) -> Self {
+        Self { flat: self.flat.clone(), rest: self.rest.clone() }
+    }
+
+    /// Uses memory again, which most that is published needs.
+    #[inline]
+    fn clone_from(&mut self, other: &Self) {
+        self.flat.clone_from(&other.flat);
+        self.rest.clone_from(&other.rest);
+    }
 }
 
 impl VectorClock {
@@ -57,6 +70,18 @@ impl VectorClock {
             self.flat.resize(slot + 1, 0);
         }
         self.flat[slot] = self.flat[slot].max(time);
+    }
+
+    /// Whether all that `other` knows is known for certain: the quick answer may be no although it is.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let is_same = match (&self.rest, &other.rest) {
+            (_, None) => true,
+            (Some(own), Some(others)) => Arc::ptr_eq(&own.root, &others.root),
+            (None, Some(_)) => false,
+        };
+        is_same
+            && other.flat.len() <= self.flat.len()
+            && self.flat.iter().zip(&other.flat).all(|(own, others)| own >= others)
     }
 
     /// Takes over all that `other` knows.
