@@ -7,7 +7,8 @@
 //! The slot of a thread that has ended is given to a new thread when the one that starts it knows all
 //! that the old thread did. The new one then comes after the old one altogether, so that an epoch of
 //! the slot means the same whichever of the two it was. A program that starts and joins a hundred
-//! thousand threads, a few at a time, has clocks with a few slots.
+//! thousand threads, a few at a time, has clocks with a few slots. What a thread only learned behind what it last published
+//! need not be known: nothing was done there.
 //!
 //! What a thread publishes is when it did so and what it knew then. Most that is published at different times differs by
 //! the time alone: what was known is shared. Who knows the time knows the rest as well, unless others have published there
@@ -72,11 +73,6 @@ impl Epoch {
     fn next(self) -> Self {
         Self(self.0 + 1)
     }
-
-    /// The one before, of a slot that has one.
-    fn previous(self) -> Self {
-        Self(self.0 - 1)
-    }
 }
 
 impl VectorClock {
@@ -107,6 +103,10 @@ pub(crate) struct Clocks {
 pub(crate) struct ThreadClock {
     /// When it is; [`Epoch::NEVER`] before its first step. All that comes before in the slot is known.
     now: Epoch,
+    /// When it last published; [`Epoch::NEVER`] if it never did.
+    published: Epoch,
+    /// Whether it was asked when it is since then: something may have been done at that time.
+    has_acted: bool,
     /// Whether the slot was given back.
     has_ended: bool,
     /// What it knows of other slots; of its own it may have any time up to now.
@@ -119,8 +119,15 @@ pub(crate) struct ThreadClock {
 
 impl Default for ThreadClock {
     fn default() -> Self {
-        let (now, known) = (Epoch::NEVER, VectorClock::default());
-        Self { now, has_ended: false, known, has_news: true, shared: None }
+        Self {
+            now: Epoch::NEVER,
+            published: Epoch::NEVER,
+            has_acted: false,
+            has_ended: false,
+            known: VectorClock::default(),
+            has_news: true,
+            shared: None,
+        }
     }
 }
 
@@ -163,7 +170,7 @@ impl ThreadClock {
     /// Takes over all that another thread knows. Who knows what that thread last published, and it has
     /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
-        if other.has_news || !self.knows(other.now.previous()) {
+        if other.has_news || !self.knows(other.published) {
             self.known.join(&other.known);
         }
         self.known.add_epoch(other.now);
@@ -216,8 +223,9 @@ impl ThreadClock {
             false => self.add_to(to),
         }
         to.at = self.now;
+        self.published = self.now;
         self.begin(self.now.next());
-        self.has_news = false;
+        (self.has_news, self.has_acted) = (false, false);
     }
 
     /// Publishes where nothing else was published. Memory that nobody shares is used again.
@@ -286,9 +294,16 @@ impl Slots {
 }
 
 impl Clocks {
-    /// Where a thread is and what it knows.
+    /// Where a thread is that does something now, and what it knows.
     #[inline]
     pub(crate) fn of(&mut self, thread: ThreadId) -> &mut ThreadClock {
+        let clock = self.with_slot(thread);
+        clock.has_acted = true;
+        clock
+    }
+
+    #[inline]
+    fn with_slot(&mut self, thread: ThreadId) -> &mut ThreadClock {
         let clock = &self.threads[thread];
         if clock.now == Epoch::NEVER || clock.has_ended {
             self.give_slot(thread);
@@ -331,18 +346,18 @@ impl Clocks {
                 clock.learn(&self.locks[lock].shared);
             }
             Operation::Release(lock) | Operation::Wait(lock) => {
-                self.of(thread);
+                self.with_slot(thread);
                 self.threads[thread].publish(&mut self.locks[lock].exclusive);
             }
             Operation::AcquireShared(lock) => {
                 self.threads[thread].learn(&self.locks[lock].exclusive);
             }
             Operation::ReleaseShared(lock) => {
-                self.of(thread);
+                self.with_slot(thread);
                 self.threads[thread].publish(&mut self.locks[lock].shared);
             }
             Operation::Send(channel) => {
-                self.of(thread);
+                self.with_slot(thread);
                 self.threads[thread].publish(&mut self.channels[channel]);
             }
             Operation::Receive(channel) => {
@@ -387,9 +402,9 @@ impl Clocks {
             return;
         }
         let mut published = Published::default();
-        self.of(thread).publish(&mut published);
+        self.with_slot(thread).publish(&mut published);
         self.threads[child].learn(&published);
-        self.of(child);
+        self.with_slot(child);
     }
 
     fn join(&mut self, thread: ThreadId, child: ThreadId) {
@@ -397,11 +412,11 @@ impl Clocks {
             return;
         }
         // A thread without a slot would seem to know the past of the first one.
-        self.of(thread);
+        self.with_slot(thread);
+        self.end(child);
         let ended = std::mem::take(&mut self.threads[child]);
         self.threads[thread].join(&ended);
         self.threads[child] = ended;
-        self.end(child);
     }
 
     /// Gives the slot back. A thread that goes on nevertheless gets another one.
@@ -409,6 +424,12 @@ impl Clocks {
         let clock = &mut self.threads[thread];
         if clock.now != Epoch::NEVER && !clock.has_ended {
             clock.has_ended = true;
+            // Who knows what it has published knows all that it did.
+            let is_behind = clock.published != Epoch::NEVER && clock.published.next() == clock.now;
+            if is_behind && !clock.has_acted {
+                clock.now = clock.published;
+                clock.known.take_back_near(clock.now.slot().index(), clock.now.time());
+            }
             self.slots.free.push(clock.now);
         }
     }
@@ -442,10 +463,32 @@ mod tests {
         assert_eq!(clocks.slot_count(), 2);
     }
 
+    /// The starter knows what threads have sent, and does not wait for their ends.
+    #[test]
+    fn threads_that_do_nothing_behind_what_is_received_from_them_share_a_slot() {
+        let mut clocks = Clocks::default();
+        let channel = ChannelId::from_index(0);
+        for child in 1..1000 {
+            run(&mut clocks, 0, Operation::Fork(thread(child)));
+            let epoch = clocks.of(thread(child)).now();
+            assert_eq!(clocks.thread_at(epoch), thread(child));
+            run(&mut clocks, child, Operation::Send(channel));
+            run(&mut clocks, child, Operation::End);
+            run(&mut clocks, 0, Operation::Receive(channel));
+        }
+        assert_eq!(clocks.slot_count(), 2);
+        // What the first of them is joined for later is not what the last of them does now.
+        run(&mut clocks, 0, Operation::Fork(thread(1000)));
+        run(&mut clocks, 5, Operation::Join(thread(999)));
+        let now = clocks.of(thread(1000)).now();
+        assert!(!clocks.of(thread(5)).knows(now));
+    }
+
     #[test]
     fn a_thread_whose_starter_does_not_know_of_the_end_has_a_slot_of_its_own() {
         let mut clocks = Clocks::default();
         run(&mut clocks, 0, Operation::Fork(thread(1)));
+        clocks.of(thread(1));
         run(&mut clocks, 1, Operation::End);
         run(&mut clocks, 0, Operation::Fork(thread(2)));
         assert_eq!(clocks.slot_count(), 3);

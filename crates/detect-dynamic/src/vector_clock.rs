@@ -72,6 +72,13 @@ impl VectorClock {
         self.flat[slot] = self.flat[slot].max(time);
     }
 
+    /// A later time of a slot in the array has not been.
+    pub(crate) fn take_back_near(&mut self, slot: usize, time: u64) {
+        if let Some(known) = self.flat.get_mut(slot) {
+            *known = time;
+        }
+    }
+
     /// Whether all that `other` knows is known for certain: the quick answer may be no although it is.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let is_same = match (&self.rest, &other.rest) {

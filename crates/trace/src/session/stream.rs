@@ -103,6 +103,9 @@ impl Stream {
         while self.next_numbered().is_none() && self.read_more(storage, problems) {
             found = true;
         }
+        if self.is_done() {
+            (self.read, self.chunks) = (Words::default(), VecDeque::new());
+        }
         found
     }
 
