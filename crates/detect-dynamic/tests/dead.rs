@@ -21,11 +21,9 @@ const LASTING: [usize; 2] = [0, 3];
 /// Rounds in which nobody holds a lock at the end, each with the first locks.
 fn rounds() -> impl Strategy<Value = Vec<Vec<Event>>> {
     prop::collection::vec(trace(), 1..6).prop_map(|rounds| {
-        let mut count = 0;
         let mut rounds: Vec<Vec<Event>> = rounds.into_iter().map(all_released).collect();
-        for event in rounds.iter_mut().flatten() {
-            event.site = SiteId::from_index(count);
-            count += 1;
+        for (number, event) in rounds.iter_mut().flatten().enumerate() {
+            event.site = SiteId::from_index(number);
         }
         rounds
     })
@@ -41,7 +39,8 @@ fn all_released(events: Vec<Event>) -> Vec<Event> {
             Acquire(lock) => held.push(Release(lock)),
             AcquireShared(lock) => held.push(ReleaseShared(lock)),
             released @ (Release(_) | ReleaseShared(_)) => {
-                held.remove(held.iter().rposition(|held| *held == released).unwrap());
+                let place = held.iter().rposition(|held| *held == released);
+                held.remove(place.expect("the trace is well-formed"));
             }
             Wait(lock) => *waits = Some(lock),
             Wake(_) => *waits = None,

@@ -13,6 +13,9 @@ class Turns {
 
     private static int steps;
 
+    /** Whether what has died is to be known all the time. */
+    private static final boolean COLLECTS = Boolean.getBoolean("collects");
+
     static Thread start(Body body) {
         Thread thread = new Thread(() -> {
             try {
@@ -41,6 +44,9 @@ class Turns {
 
     /** What nobody has said yet. */
     static String newStep() {
+        if (COLLECTS) {
+            System.gc();
+        }
         return "step" + steps++;
     }
 

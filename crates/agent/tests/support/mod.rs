@@ -135,18 +135,23 @@ impl Program {
     }
 }
 
-/// The names of the variables that race, as they are while the session is read: those of the dead are given to others.
-pub(crate) fn racing_while_read(session: &Path) -> BTreeSet<String> {
+/// The names of the variables that race, as they are while the session is read: those of the dead are given to others. And
+/// how many locks and channels have died.
+pub(crate) fn racing_while_read(session: &Path) -> (BTreeSet<String>, usize) {
     let mut session = session::open(session).unwrap();
     session.tell_dead();
     let entry = DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap();
     let mut detector = (entry.make)(&Options::default());
-    let (mut batch, mut racing) = (Vec::new(), BTreeSet::new());
+    let (mut batch, mut racing, mut dead) = (Vec::new(), BTreeSet::new(), 0);
+    let is_dead = |event: &&Event| {
+        matches!(event.operation, Operation::ForgetLock(_) | Operation::ForgetChannel(_))
+    };
     loop {
         session.next_batch(&mut batch).unwrap();
         if batch.is_empty() {
-            return racing;
+            return (racing, dead);
         }
+        dead += batch.iter().filter(is_dead).count();
         let tables = session.tables();
         detector.on_all(&batch, tables);
         let found = detector.take_racing_events();

@@ -21,6 +21,7 @@ pub(super) struct Orders {
     /// Things that exist only in models: places that exist once, and objects without an id.
     statics: FxHashMap<(Box<str>, Box<str>), Value>,
     made: usize,
+    /// There is one for each object that is handed over: small keys matter.
     pub(super) channels: FxHashMap<Key, ChannelId>,
     /// How often a thread holds a lock for itself, and how often it shares it.
     pub(super) held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
@@ -127,7 +128,7 @@ pub(super) enum Key {
     /// Sent to an object.
     Object(Value),
     /// Sent to a slot that nothing is in.
-    Slot(Value, Box<str>),
+    Slot(Box<(Value, Box<str>)>),
     /// An element that was sent in a container, and any element of it.
     In(Value, Value),
     AnyIn(Value),
@@ -152,8 +153,8 @@ impl Key {
     fn values(&self) -> [Option<Value>; 2] {
         match *self {
             Self::In(element, container) => [Some(element), Some(container)],
+            Self::Slot(ref slot) => [Some(slot.0), None],
             Self::Object(value)
-            | Self::Slot(value, _)
             | Self::AnyIn(value)
             | Self::AllIn(value)
             | Self::Part(value, _)
@@ -234,7 +235,9 @@ impl Translator {
                 all.extend(values.iter().map(|&value| Ordered::Key(Key::Object(value))));
                 if let (true, Place::Slot(of, slot)) = (values.is_empty(), channel) {
                     let of = self.values(of, call);
-                    all.extend(of.iter().map(|&of| Ordered::Key(Key::Slot(of, slot.clone()))));
+                    all.extend(
+                        of.iter().map(|&of| Ordered::Key(Key::Slot(Box::new((of, slot.clone()))))),
+                    );
                 }
             }
         }

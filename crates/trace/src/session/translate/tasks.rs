@@ -4,8 +4,6 @@
 //! starts come before each of its runs, and each end of a run before whoever joins one of its groups: more
 //! order than there is, and never less.
 
-use std::collections::VecDeque;
-
 use smallvec::SmallVec;
 use unsnarl_models::{CONTENTS, Effect, Place, StartKind};
 
@@ -18,15 +16,15 @@ use crate::Operation;
 #[derive(Debug, Default)]
 pub(super) struct Started {
     /// What it is joined by; the latest [`MOST_GROUPS`] of them.
-    groups: VecDeque<Group>,
+    groups: Groups,
     /// What it waits for; the latest [`MOST_AFTER`] of them.
-    after: VecDeque<Group>,
+    after: Groups,
     /// Each of its runs ends before the next begins.
     is_periodic: bool,
     /// It runs when a stream is asked for its result.
     is_of_stream: bool,
     /// Groups that wait for what it returns as well; the latest [`MOST_AFTER`] of them.
-    stages: VecDeque<Value>,
+    stages: Vec<Value>,
     returned: Option<Value>,
 }
 
@@ -47,14 +45,16 @@ impl Started {
 }
 
 /// Adds what is not there yet, and forgets the oldest where there are too many.
-fn add_latest(known: &mut VecDeque<Group>, group: Group, most: usize) {
+fn add_latest(known: &mut Groups, group: Group, most: usize) {
     if !known.contains(&group) {
-        known.push_back(group);
+        known.push(group);
     }
-    while known.len() > most {
-        known.pop_front();
+    if known.len() > most {
+        known.remove(0);
     }
 }
+
+type Groups = SmallVec<[Group; 1]>;
 
 /// What a task is joined by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,9 +273,9 @@ impl Translator {
 
     fn wait_for_returned(&mut self, group: Value, task: Value) {
         let Some(state) = self.orders.started.get_mut(&task) else { return };
-        state.stages.push_back(group);
+        state.stages.push(group);
         if state.stages.len() > MOST_AFTER {
-            state.stages.pop_front();
+            state.stages.remove(0);
         }
         if let Some(returned) = state.returned {
             self.link(group, &[returned]);
