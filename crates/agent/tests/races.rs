@@ -172,12 +172,17 @@ fn tasks_of_virtual_threads_are_ordered() {
     only_the_racy_race("VirtualTasks", 21, &[]);
 }
 
+#[test]
+fn who_has_died_is_waited_for() {
+    only_the_racy_race("LongDead", 17, &[]);
+}
+
 /// However often what is dead is forgotten, what lives orders.
 #[test]
 fn forgetting_forgets_nothing_that_orders() {
     for jdk in unsnarl_testing::jdks() {
         let mut died = 0;
-        for program in ["HandedOn", "MoreOrders"] {
+        for program in ["HandedOn", "LongDead", "MoreOrders"] {
             let compiled = Program::compile(&jdk, program);
             let options = ["-Dcollects=true", "-XX:+UseSerialGC"];
             unsnarl_testing::run(&mut compiled.watched_with(&jdk, ",sweep=100", &options));
