@@ -41,10 +41,12 @@ public class LongDead extends Turns {
     }
 
     public static void main(String[] args) throws Exception {
+        // What knows it is made anew, and dies.
+        int one = args.length + 1;
         ExecutorService pool = Executors.newFixedThreadPool(2);
         CompletableFuture<Integer> last = CompletableFuture.supplyAsync(() -> {
             hear("set up");
-            firstStageOk = 1;
+            firstStageOk = one;
             stageRacy = 1;
             return 1;
         }, pool).thenApply(value -> {
@@ -56,22 +58,22 @@ public class LongDead extends Turns {
         });
         say("set up");
         CompletableFuture<Void> all = CompletableFuture.allOf(
-                CompletableFuture.runAsync(() -> oneOk = 1, pool),
-                CompletableFuture.runAsync(() -> otherOk = 1, pool));
+                CompletableFuture.runAsync(() -> oneOk = one, pool),
+                CompletableFuture.runAsync(() -> otherOk = one, pool));
         Future<?> future = pool.submit(() -> {
-            futureOk = 1;
+            futureOk = one;
             futureRacy = 1;
             say("future");
         });
         FutureTask<Integer> task = new FutureTask<>(() -> {
-            taskOk = 1;
+            taskOk = one;
             say("task");
             return 1;
         });
         new Thread(task).start();
         CountDownLatch latch = new CountDownLatch(1);
         start(() -> {
-            latchOk = 1;
+            latchOk = one;
             latchRacy = 1;
             latch.countDown();
             say("latch");

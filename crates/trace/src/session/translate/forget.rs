@@ -11,8 +11,8 @@ use super::Translator;
 use super::calls::Value;
 use super::ids::GROUP;
 use crate::{
-    Channel, ChannelId, Event, Lock, LockId, ObjectId, Operation, Tables, ThreadId, Variable,
-    VariableId,
+    Channel, ChannelId, Event, Lock, LockId, Object, ObjectId, Operation, Tables, ThreadId,
+    Variable, VariableId,
 };
 
 /// What is known about the lives of objects.
@@ -185,7 +185,7 @@ impl Translator {
         dead_locks: &FxHashSet<LockId>,
         dead_channels: &mut Vec<ChannelId>,
     ) {
-        let Self { orders, tables, calls, tells_dead, .. } = self;
+        let Self { orders, tables, calls, objects, tells_dead, .. } = self;
         for (object, &thread) in &orders.threads {
             if *tells_dead && !is_alive(object.0) {
                 tables.thread_objects[thread] = None;
@@ -194,6 +194,15 @@ impl Translator {
         let in_use = calls.iter().flat_map(|(_, in_thread)| in_thread.values());
         let is_alive = |value: Value| value.is_object() && is_alive(value.0);
         orders.forget(is_alive, in_use, dead_locks, |channel| dead_channels.push(channel));
+        // Through a dead object something may still be ordered; of its name the class is left.
+        for &channel in orders.channels.values() {
+            if let Channel::Object(object) = tables.channels[channel] {
+                let Object { class, number } = tables.objects[object];
+                if objects.get(number) != Some(object) {
+                    tables.channels[channel] = Channel::Named(class);
+                }
+            }
+        }
     }
 
     fn tell_orders(
