@@ -6,6 +6,8 @@ use unsnarl_instrument::{Events, Filters, Plan};
 
 /// So many objects that are told of cost their reader about a hundred megabytes.
 const SWEEP_EVERY: u32 = 250_000;
+/// For so many times what a sweep took there is none, unless it was asked for them.
+const SWEEP_PAUSE: u32 = 15;
 
 /// What the agent is asked to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,7 @@ pub(crate) struct Options {
     pub(crate) plan: Plan,
     /// After how many new ids the living objects are told again, at least.
     pub(crate) sweep_every: u32,
+    pub(crate) sweep_pause: u32,
 }
 
 /// Where the session goes.
@@ -55,7 +58,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
     let (mut place, mut limit) = (None, None);
     let mut models = Vec::new();
     let mut plan = Plan::default();
-    let mut sweep_every = SWEEP_EVERY;
+    let (mut sweep_every, mut sweep_pause) = (SWEEP_EVERY, SWEEP_PAUSE);
     for option in split(text) {
         match option.split_once('=') {
             Some(("session", folder)) if !folder.is_empty() => {
@@ -85,7 +88,7 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
                 plan.fields = Some(names.map(<[u8]>::to_vec).collect());
             }
             Some(("sweep", count)) if count.parse::<u32>().is_ok() => {
-                sweep_every = count.parse().unwrap_or(SWEEP_EVERY);
+                (sweep_every, sweep_pause) = (count.parse().unwrap_or(SWEEP_EVERY), 0);
             }
             _ => return Err(OptionsError::Unknown(option)),
         }
@@ -94,7 +97,14 @@ pub(crate) fn parse(text: &str) -> Result<Options, OptionsError> {
     if plan.events.exact {
         plan.filters = Filters { escape: plan.filters.escape, ..Filters::NONE };
     }
-    Ok(Options { place: place.ok_or(OptionsError::NoSession)?, limit, models, plan, sweep_every })
+    Ok(Options {
+        place: place.ok_or(OptionsError::NoSession)?,
+        limit,
+        models,
+        plan,
+        sweep_every,
+        sweep_pause,
+    })
 }
 
 fn split(text: &str) -> Vec<String> {

@@ -43,6 +43,7 @@ pub(crate) struct Watch {
     plan: Plan,
     /// After how many new ids the living objects are told again, at least.
     pub(crate) sweep_every: u32,
+    pub(crate) sweep_pause: u32,
     /// This agent as JVMs get it that the program starts, if they are to be watched as well.
     child: Option<Agent>,
     numbers: SiteNumbers,
@@ -58,10 +59,11 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(session: Session, options: Options, child: Option<Agent>) -> Self {
-        let Options { plan, models, sweep_every, .. } = options;
+        let Options { plan, models, sweep_every, sweep_pause, .. } = options;
         let models = session.models(&models);
         Self {
             sweep_every,
+            sweep_pause,
             session,
             child,
             numbers: SiteNumbers::default(),

@@ -48,6 +48,10 @@ final class UnsnarlNative {
     @Hidden
     static native long sweepEvery();
 
+    /** For how many times what that took it is not done again. */
+    @Hidden
+    static native long sweepPause();
+
     /** How often the garbage collector has told that it has run. */
     @Hidden
     static native long collections();

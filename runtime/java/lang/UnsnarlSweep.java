@@ -19,8 +19,7 @@ final class UnsnarlSweep {
     private static final AtomicLong GIVEN = new AtomicLong();
     private static final AtomicBoolean RUNNING = new AtomicBoolean();
 
-    /** For so many times what a sweep took there is none. */
-    private static final long PAUSE = 15;
+    private static final long PAUSE = UnsnarlNative.sweepPause();
 
     private static volatile long next = FEWEST;
     /** What says that there was a garbage collection since the last sweep: not every collector tells, nor clears all. */

@@ -68,6 +68,15 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_sweepEvery(
     guarded("sweepEvery", jlong::MAX, |watch| watch.sweep_every.into())
 }
 
+/// `UnsnarlNative.sweepPause`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_sweepPause(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jlong {
+    guarded("sweepPause", 0, |watch| watch.sweep_pause.into())
+}
+
 /// `UnsnarlNative.sweep`.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_java_lang_UnsnarlNative_sweep(
