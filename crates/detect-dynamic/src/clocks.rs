@@ -107,8 +107,9 @@ pub(crate) struct ThreadClock {
     published: Epoch,
     /// Whether it was asked when it is since then: something may have been done at that time.
     has_acted: bool,
-    /// Whether the slot was given back.
+    /// Whether the slot was given back, and when the thread did something the last time then.
     has_ended: bool,
+    last: Epoch,
     /// What it knows of other slots; of its own it may have any time up to now.
     known: VectorClock,
     /// Whether it may know more than when it last published.
@@ -124,6 +125,7 @@ impl Default for ThreadClock {
             published: Epoch::NEVER,
             has_acted: false,
             has_ended: false,
+            last: Epoch::NEVER,
             known: VectorClock::default(),
             has_news: true,
             shared: None,
@@ -167,13 +169,13 @@ impl ThreadClock {
         epoch.time() <= self.known.near_time(epoch.slot().index())
     }
 
-    /// Takes over all that another thread knows. Who knows what that thread last published, and it has
+    /// Takes over all that a thread knows which has ended. Who knows what that thread last published, and it has
     /// learned nothing since, knows all of it.
     fn join(&mut self, other: &Self) {
         if other.has_news || !self.knows(other.published) {
             self.known.join(&other.known);
         }
-        self.known.add_epoch(other.now);
+        self.known.add_epoch(other.last);
         self.has_learned();
     }
 
@@ -390,7 +392,7 @@ impl Clocks {
     #[cold]
     fn give_slot(&mut self, thread: ThreadId) {
         let clock = &mut self.threads[thread];
-        clock.known.add_epoch(clock.now);
+        clock.known.add_epoch(clock.last);
         clock.has_learned();
         let now = self.slots.first_epoch(thread, &clock.known);
         clock.begin(now);
@@ -424,13 +426,14 @@ impl Clocks {
         let clock = &mut self.threads[thread];
         if clock.now != Epoch::NEVER && !clock.has_ended {
             clock.has_ended = true;
+            clock.last = clock.now;
             // Who knows what it has published knows all that it did.
             let is_behind = clock.published != Epoch::NEVER && clock.published.next() == clock.now;
             if is_behind && !clock.has_acted {
-                clock.now = clock.published;
-                clock.known.take_back_near(clock.now.slot().index(), clock.now.time());
+                clock.last = clock.published;
+                clock.known.take_back_near(clock.last.slot().index(), clock.last.time());
             }
-            self.slots.free.push(clock.now);
+            self.slots.free.push(clock.last);
         }
     }
 }
@@ -492,6 +495,17 @@ mod tests {
         run(&mut clocks, 1, Operation::End);
         run(&mut clocks, 0, Operation::Fork(thread(2)));
         assert_eq!(clocks.slot_count(), 3);
+    }
+
+    /// Time lines tell by it what came later.
+    #[test]
+    fn the_time_of_a_thread_does_not_go_back_when_it_ends() {
+        let mut clocks = Clocks::default();
+        run(&mut clocks, 0, Operation::Fork(thread(1)));
+        let acted = clocks.of(thread(1)).now();
+        run(&mut clocks, 1, Operation::Send(ChannelId::from_index(0)));
+        run(&mut clocks, 0, Operation::Join(thread(1)));
+        assert_eq!(clocks.now(thread(1)).in_thread(acted), Some(Ordering::Greater));
     }
 
     #[test]
