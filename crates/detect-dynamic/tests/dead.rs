@@ -91,8 +91,9 @@ fn tables_of(numbers: impl Iterator<Item = usize>) -> Tables {
     let mut tables = tables();
     let class = tables.names.intern(b"C");
     (tables.locks, tables.channels) = Default::default();
-    // Where the test of a wait in vain waits.
-    tables.untested_waits.insert(SiteId::from_index(4));
+    for site in 0..1000 {
+        tables.untested_waits.insert(SiteId::from_index(site));
+    }
     for number in numbers {
         let object = tables.objects.push(Object { class, number: number as u64 });
         tables.locks.push(Lock::Object(object));
@@ -158,9 +159,10 @@ fn with_pauses(steps: &[&[(usize, Operation)]]) -> Vec<Vec<Event>> {
     let event = |thread, operation| Event { thread, site, operation };
     let [one, other] = OWN.map(LockId::from_index);
     let reads = Operation::Read(VariableId::from_index(5));
-    let acquires = [Operation::Acquire(one), reads, Operation::Acquire(other), reads];
-    let releases = [Operation::Release(other), Operation::Release(one)];
-    let pause = acquires.into_iter().chain(releases);
+    let begins = [Operation::Acquire(one), reads, Operation::Request(other)];
+    let goes_on = [Operation::Acquire(other), reads, Operation::Notify(other)];
+    let ends = [Operation::Release(other), Operation::Release(one)];
+    let pause = begins.into_iter().chain(goes_on).chain(ends);
     let pause: Vec<Event> = pause.map(|operation| event(pauses, operation)).collect();
     let mut rounds = Vec::new();
     for steps in steps {
@@ -244,14 +246,29 @@ fn a_lock_that_is_held_all_the_time_stays_held() {
 #[test]
 fn a_wait_in_vain_is_told_after_its_object_has_died() {
     use Operation::{Acquire, Notify, Release, Wait, Wake};
-    let lock = LockId::from_index(OWN[0]);
+    let [lock, lasting] = [OWN[0], LASTING[0]].map(LockId::from_index);
     let notifies = [Acquire(lock), Notify(lock), Release(lock)].map(|it| (0, it));
-    let waits = [Acquire(lock), Wait(lock), Wake(lock), Release(lock)].map(|it| (1, it));
-    let mut rounds = with_pauses(&[&[notifies.as_slice(), &waits].concat()]);
-    rounds.truncate(20);
-    let found = findings("lost-notify", &rounds);
+    let waits = [Acquire(lasting), Acquire(lock), Wait(lock), Wake(lock), Release(lock)];
+    let steps = [notifies.as_slice(), &waits.map(|it| (1, it)), &[(1, Release(lasting))]].concat();
+    let found = findings("lost-notify", &with_pauses(&[&[], &steps]));
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("#2"), "{found:?}");
+    assert!(found[0].contains(&format!("#{}", numbered(OWN[0], 21, false))), "{found:?}");
+}
+
+#[test]
+fn who_waits_for_ever_is_told_however_long_ago_that_began() {
+    use Operation::{Acquire, End, Notify, Release, Request, Wait};
+    let [one, other] = LASTING.map(LockId::from_index);
+    let crossed = [(0, Acquire(one)), (1, Acquire(other)), (0, Request(other)), (1, Request(one))];
+    let found = findings("deadlock", &with_pauses(&[&[], &crossed]));
+    assert_eq!(found.len(), 1, "{found:?}");
+
+    let notifies = [Acquire(one), Notify(one), Release(one), End].map(|it| (0, it));
+    let waits = [Acquire(other), Acquire(one), Wait(one)].map(|it| (1, it));
+    let steps = [notifies.as_slice(), &waits].concat();
+    let found = findings("indefinite-wait", &with_pauses(&[&[], &steps, &[(4, End)]])[..43]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("came before anybody waited"), "{found:?}");
 }
 
 /// Who watches a program for long must not need more and more memory.
