@@ -373,7 +373,7 @@ impl Watch {
         let model = classes.model(self.calls.models(), &class, &name, &descriptor);
         let Some(model) = model else { return 0 };
         let method = MethodName { class: model.to_vec(), name, descriptor };
-        self.calls.known_call(model, &method, caller).map_or(0, |call| call.how())
+        self.calls.known_call(model, &method, caller).map_or(0, |call| call.answer())
     }
 
     /// A call that goes to a method of the receiver's class.

@@ -97,6 +97,43 @@ fn the_first_write_comes_behind_the_initializer() {
     }
 }
 
+/// What everybody does all the time must not be recorded if it orders nothing.
+#[test]
+fn streams_that_are_not_parallel_and_views_of_maps_are_not_recorded() {
+    let text = |stream: &str, map: &str| {
+        format!(
+            "import java.util.*; import java.util.stream.*; public class Everyday {{ \
+                public static void main(String[] arguments) {{ \
+                    Map<Integer, Integer> map = new {map}<>(Map.of(1, 2, 3, 4)); \
+                    int sum = 0; \
+                    for (int key : map.keySet()) sum += key; \
+                    for (int value : map.values()) sum += value; \
+                    for (Map.Entry<Integer, Integer> entry : map.entrySet()) sum += entry.getValue(); \
+                    Stream<Integer> stream = List.of(1, 2).stream(); \
+                    sum += {stream}.map(i -> i + 1).limit(5).collect(Collectors.toList()).size(); \
+                    sum += IntStream.range(0, 9).filter(i -> i > 2).boxed().mapToInt(i -> i).sum(); \
+                    System.out.println(sum); \
+                }} \
+            }}"
+        )
+    };
+    let concurrent = "java.util.concurrent.ConcurrentHashMap";
+    for jdk in unsnarl_testing::jdks() {
+        // Objects of which classes were given ids.
+        let known = |stream: &str, map: &str| {
+            let program = Program::compile_text(&jdk, "Everyday", &text(stream, map));
+            program.record(&jdk);
+            std::fs::read_to_string(program.session().join("names")).unwrap()
+        };
+        let everyday = known("stream", "HashMap");
+        assert!(!everyday.contains("java.util.stream."), "{everyday}");
+        assert!(!everyday.contains("java.util.HashMap"), "{everyday}");
+        let parallel = known("stream.parallel()", concurrent);
+        assert!(parallel.contains("java.util.stream."), "{parallel}");
+        assert!(parallel.contains(&format!("{concurrent}$")), "{parallel}");
+    }
+}
+
 #[test]
 fn what_the_library_accesses_for_the_program_races() {
     let elements = [

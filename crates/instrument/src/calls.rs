@@ -16,6 +16,7 @@ use unsnarl_models::{
     Reflect, StartKind,
 };
 
+use crate::asked::Asked;
 use crate::plan::Plan;
 use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
 use crate::senders::sent_to_by_own_calls;
@@ -33,6 +34,7 @@ pub struct Calls {
     slots: FxHashSet<Box<str>>,
     /// Those of them that sentences name which do more than receive.
     giving: FxHashSet<Box<str>>,
+    asked: Asked,
     /// The classes with a model that is recorded, by the name of the method.
     classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>>,
     /// The classes to whose objects nothing is sent but by calls on them.
@@ -80,6 +82,7 @@ impl Calls {
             locks_alone: plan.filters.owner,
             slots: FxHashSet::default(),
             giving: FxHashSet::default(),
+            asked: Asked::default(),
             classes: FxHashMap::default(),
             counted: if counts { sent_to_by_own_calls(&models) } else { FxHashSet::default() },
             tasks: started(&models),
@@ -88,6 +91,7 @@ impl Calls {
         };
         calls.slots = calls.find_slots(orders);
         calls.giving = calls.find_slots(|it| orders(it) && !matches!(it, Effect::Receive { .. }));
+        calls.asked = Asked::new(&calls.models, &calls.slots, deciding);
         let mut classes: FxHashMap<Box<[u8]>, Vec<Box<[u8]>>> = FxHashMap::default();
         for (class, model) in calls.models.classes() {
             for (name, _, method) in model.methods() {
@@ -149,7 +153,8 @@ impl Calls {
         };
         let counted =
             call.looks && self.counted.contains(model_class) && !model.effects.iter().any(is_more);
-        Some(RecordedCall { counted, ..call })
+        let parallel = is_of_stream(model_class) && self.only_in_parallel(model, caller);
+        Some(RecordedCall { counted, parallel, ..call })
     }
 
     /// A call whose model depends on the class of the receiver: one of the modelled classes that
@@ -214,7 +219,8 @@ impl Calls {
 
     fn records(&self, class: &ClassModel, method: &MethodModel, caller: Caller) -> bool {
         let effects = &method.effects;
-        let matters = |it: &Effect| self.matters(it, caller) && !self.is_idle(class, it, caller);
+        let matters =
+            |it: &Effect| self.matters(it, caller) && !self.is_idle(class, method, it, caller);
         effects.iter().any(matters) || {
             // A view of an object of which a part orders something: the reader has to know that it is one.
             let is_view =
@@ -238,16 +244,40 @@ impl Calls {
             }
     }
 
-    /// Whether a sentence only puts the receiver into its result, from where others receive what is sent in it, and nobody
-    /// sends: the iterator of a list.
-    fn is_idle(&self, class: &ClassModel, effect: &Effect, caller: Caller) -> bool {
-        let Effect::Flow { from: Place::This, to: Place::Slot(of, slot) } = effect else {
-            return false;
-        };
+    /// Whether a sentence only puts something into the result from where others receive what is sent in it, and nobody sends
+    /// or nobody receives: the iterator of a list, that of a view of a map.
+    fn is_idle(
+        &self,
+        class: &ClassModel,
+        method: &MethodModel,
+        effect: &Effect,
+        caller: Caller,
+    ) -> bool {
+        let Effect::Flow { from, to: Place::Slot(of, slot) } = effect else { return false };
         let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect, caller);
-        **of == Place::Result
+        let is_idle = match from {
+            Place::This => of.parts().contains(&&Place::Result),
+            _ => **of == Place::Result && !self.asked.asks(method, slot),
+        };
+        is_idle
             && !self.giving.contains(slot)
             && !class.methods().any(|(_, _, method)| method.effects.iter().any(orders))
+    }
+
+    /// Whether all that a method orders is about the workers of its receiver: without any it starts nothing and waits for nobody.
+    fn only_in_parallel(&self, method: &MethodModel, caller: Caller) -> bool {
+        let of_workers = |place: &Place| match place {
+            Place::Slot(of, slot) => **of == Place::This && matches!(&**slot, "workers" | "run"),
+            _ => false,
+        };
+        method.effects.iter().filter(|effect| self.matters(effect, caller)).all(|effect| {
+            match effect {
+                Effect::Start { groups, .. } => groups.iter().any(of_workers),
+                Effect::Join { group, .. } => of_workers(group),
+                Effect::Flow { from, .. } => of_workers(from),
+                _ => false,
+            }
+        })
     }
 
     /// Whether a sentence may let other threads see what the caller has done, or give back a lock if only that is of
@@ -419,7 +449,18 @@ impl Calls {
         // To copy a collection may be recorded, so that comes before what is recorded of this call.
         operands.sort_by_key(|it| (it.what != OperandKind::Elements, it.position));
         let counted = false;
-        Some(RecordedCall { method, operands, thread, failure, releases, looks, counted, runs })
+        let parallel = false;
+        Some(RecordedCall {
+            method,
+            operands,
+            thread,
+            failure,
+            releases,
+            looks,
+            counted,
+            runs,
+            parallel,
+        })
     }
 }
 
@@ -575,6 +616,11 @@ fn is_function(place: &Place, parameters: &[FieldType<'_>]) -> bool {
         .and_then(|position| parameters.get(position))
         .and_then(|parameter| parameter.class_name());
     class.is_some_and(|class| class != b"java/lang/Object")
+}
+
+/// Whether objects of a class tell whether they are parallel.
+fn is_of_stream(class: &[u8]) -> bool {
+    class.starts_with(b"java/util/stream/")
 }
 
 fn is_operand(place: &Place) -> bool {

@@ -12,6 +12,7 @@
 //!
 //! This crate knows nothing of the JVM's interfaces.
 
+mod asked;
 mod call_probe;
 mod calls;
 pub mod hidden;

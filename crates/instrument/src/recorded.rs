@@ -55,6 +55,8 @@ pub struct RecordedCall {
     pub counted: bool,
     /// Whether methods of what it is about may be run because of it, by whomever.
     pub runs: bool,
+    /// Whether it orders nothing unless the stream that it is called on is parallel.
+    pub parallel: bool,
 }
 
 // How calls are recorded, as runtime/java/lang/UnsnarlModelled.java has it.
@@ -62,9 +64,16 @@ const RECORDED: u8 = 1;
 const LOOKS: u8 = 16;
 const COUNTED: u8 = 4;
 const QUIET: u8 = 64;
+const PARALLEL: u8 = 128;
 
 impl RecordedCall {
-    /// How it is recorded, for the runtime.
+    /// How it is recorded, for a runtime that asks for a class of receivers.
+    #[must_use]
+    pub fn answer(&self) -> u8 {
+        self.how() | if self.parallel { PARALLEL } else { 0 }
+    }
+
+    /// How it is recorded if it is.
     #[must_use]
     pub fn how(&self) -> u8 {
         match self {
@@ -117,7 +126,9 @@ mod tests {
     #[test]
     fn the_runtime_has_the_same_numbers() {
         let source = include_str!("../../../runtime/java/lang/UnsnarlModelled.java");
-        for (name, value) in [("LOOKS", LOOKS), ("COUNTED", COUNTED), ("QUIET", QUIET)] {
+        let same =
+            [("LOOKS", LOOKS), ("COUNTED", COUNTED), ("QUIET", QUIET), ("PARALLEL", PARALLEL)];
+        for (name, value) in same {
             assert!(source.contains(&format!("static final int {name} = {value};")), "{name}");
         }
     }

@@ -36,14 +36,14 @@ public final class UnsnarlCalls {
     /** Makes sure that nothing has to be loaded later. */
     @Hidden
     static void prepare() {
-        UnsnarlModelled.in(Object.class, 0, 0);
+        UnsnarlModelled.on(UnsnarlModelled.CLASSES, 0, 0);
     }
 
     /** Whether calls of a method at a place are recorded on this receiver, and how. */
     @ForceInline
     @Hidden
     public static int considers(Object receiver, int method, int site) {
-        return receiver == null ? 0 : UnsnarlModelled.in(receiver.getClass(), method, site);
+        return receiver == null ? 0 : UnsnarlModelled.on(receiver, method, site);
     }
 
     @ForceInline

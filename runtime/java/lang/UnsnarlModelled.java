@@ -1,5 +1,6 @@
 package java.lang;
 
+import java.util.stream.BaseStream;
 import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
@@ -16,11 +17,13 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
     static final UnsnarlModelled CLASSES = new UnsnarlModelled();
     /**
      * Of a call that is recorded, as crates/instrument/src/recorded.rs has it: it only looks; it looks at what only calls on the same
-     * object send; it lets nobody see anything. Twice as much means the same.
+     * object send; it lets nobody see anything. Twice as much means the same. In an answer alone: it does nothing unless it is
+     * called on a parallel stream.
      */
     static final int LOOKS = 16;
     static final int COUNTED = 4;
     static final int QUIET = 64;
+    static final int PARALLEL = 128;
     private static final byte NO = -1;
 
     private static final int PAGE_BITS = UnsnarlSites.PAGE_BITS;
@@ -38,11 +41,21 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
         return new byte[1][0];
     }
 
-    /** How calls of the method with the number are recorded on a class, asked at a place; 0 if they are not. */
+    /** How calls of the method with the number are recorded on an object, asked at a place; 0 if they are not. */
     @ForceInline
     @Hidden
-    static int in(Class<?> type, int method, int site) {
-        return isSilent(type, site) ? 0 : find(type, method, site);
+    static int on(Object receiver, int method, int site) {
+        Class<?> type = receiver.getClass();
+        int answer = isSilent(type, site) ? 0 : find(type, method, site);
+        return answer < PARALLEL ? answer : onStream(receiver, type, answer - PARALLEL);
+    }
+
+    /** A stream of the program is not asked: that would run its code. */
+    @Hidden
+    private static int onStream(Object receiver, Class<?> type, int answer) {
+        boolean isSequential = receiver instanceof BaseStream<?, ?> stream
+                && type.getClassLoader0() == null && !stream.isParallel();
+        return isSequential ? 0 : answer;
     }
 
     @ForceInline
@@ -87,7 +100,7 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
         if (answer == 0) {
             answer = ask(known, type, method);
         }
-        return answer == NO ? 0 : answer;
+        return answer == NO ? 0 : answer & 0xff;
     }
 
     /** Two threads that ask at the same time may forget an answer, and ask again. */
