@@ -121,6 +121,9 @@ fn loops_tell_what_they_have_accessed() {
         let (mut some, mut every) = (elements(&filtered), elements(&all));
         let long_ones = every.extract_if(.., |it| it.0.contains("longOne")).count();
         assert_eq!(some.extract_if(.., |it| it.0.contains("longOne")).count(), long_ones);
+        // What stands in braces is of no interest to a filter.
+        let in_braces = every.extract_if(.., |it| it.1 && it.0.contains("java.lang.Runnable"));
+        assert_eq!(in_braces.count(), 3, "{}", jdk.name());
         let made_up: Vec<_> = some.difference(&every).collect();
         assert!(made_up.is_empty(), "{} {made_up:?}", jdk.name());
         // The same element may be accessed elsewhere in the method, by a write if this is one.

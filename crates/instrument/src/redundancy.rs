@@ -17,7 +17,8 @@
 //!
 //! In a constructor of a class below `Object`, accesses to `this` before it is passed on are of no
 //! interest: no other thread can know the object. "Before" is taken in the order of the text, and no jump
-//! may lead back.
+//! may lead back. The same holds for what is written into a new array as long as it is on the stack alone: arguments, and
+//! what stands in braces.
 //!
 //! Nothing is lost: whatever is not understood is reported.
 
@@ -25,8 +26,8 @@ mod access;
 mod effect;
 mod facts;
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
@@ -120,6 +121,8 @@ struct Walk<'m> {
     /// Reads that have a probe and are followed by a write.
     dropped: Vec<NodeId>,
 
+    /// Arrays that were made here and that only the stack has.
+    new_arrays: HashSet<Value>,
     /// Whether `this` is known to nobody else; accesses to it until then, where it became known, and jumps back.
     is_new: bool,
     new_accesses: Vec<(usize, NodeId)>,
@@ -162,6 +165,7 @@ impl<'m> Walk<'m> {
             open: HashMap::new(),
             open_reads: HashMap::new(),
             dropped: Vec::new(),
+            new_arrays: HashSet::new(),
             is_new: false,
             new_accesses: Vec::new(),
             label_places: HashMap::new(),
@@ -226,6 +230,12 @@ impl<'m> Walk<'m> {
         }
     }
 
+    fn push_new_array(&mut self) {
+        let array = self.fresh();
+        self.stack.push(array);
+        self.new_arrays.insert(array);
+    }
+
     fn pop(&mut self) -> Value {
         match self.stack.pop() {
             Some(value) => value,
@@ -236,10 +246,17 @@ impl<'m> Walk<'m> {
     /// Takes values off the stack for something that may keep them.
     fn consume(&mut self, slots: usize, place: usize) {
         for _ in 0..slots {
-            if self.pop() == THIS {
-                self.this_escapes(place);
-            }
+            let value = self.pop();
+            self.escapes(value, place);
         }
+    }
+
+    /// Others may get to know a value.
+    fn escapes(&mut self, value: Value, place: usize) {
+        if value == THIS {
+            self.this_escapes(place);
+        }
+        self.new_arrays.remove(&value);
     }
 
     fn this_escapes(&mut self, place: usize) {
@@ -353,12 +370,15 @@ impl<'m> Walk<'m> {
                 if *opcode != New {
                     self.consume(1, place);
                 }
-                self.push(1);
+                match *opcode {
+                    ANewArray => self.push_new_array(),
+                    _ => self.push(1),
+                }
             }
             Instruction::NewArray { .. } => {
                 self.may_throw();
                 self.pop();
-                self.push(1);
+                self.push_new_array();
             }
             Instruction::MultiNewArray { dimensions, .. } => {
                 self.may_release(place);
@@ -404,9 +424,7 @@ impl<'m> Walk<'m> {
             }
             Opcode::AStore | Opcode::IStore => {
                 let value = self.pop();
-                if value == THIS {
-                    self.this_escapes(place);
-                }
+                self.escapes(value, place);
                 self.facts.locals.insert(local, value);
             }
             Opcode::FLoad => self.push(1),
@@ -443,9 +461,8 @@ impl<'m> Walk<'m> {
         self.consume(descriptor.parameter_slots(), place);
         if receiver != 0 {
             let object = self.pop();
-            if object == THIS {
-                self.this_escapes(place);
-            } else if self.facts.not_null.insert(object) {
+            self.escapes(object, place);
+            if object != THIS && self.facts.not_null.insert(object) {
                 self.may_throw();
             }
         }
@@ -564,7 +581,11 @@ impl<'m> Walk<'m> {
                     // The value that is stored lies above array and index.
                     self.consume(popped - 2, place);
                     let (index, array) = (self.pop(), self.pop());
-                    self.element(node, (array, index), is_write);
+                    if is_write && self.filters.escape && self.new_arrays.contains(&array) {
+                        self.found.unprobed.insert(node);
+                    } else {
+                        self.element(node, (array, index), is_write);
+                    }
                 } else {
                     self.consume(popped, place);
                 }

@@ -10,7 +10,8 @@ use unsnarl_instrument::{
 fn reported(members: &str, method: &str) -> Vec<String> {
     let source = format!(
         "class A {{ int x; int y; long z; volatile int v; A next; final A fixed = null; \
-         static void call(Object o) {{ System.out.println(o); }} {members} }}"
+         static void call(Object o) {{ System.out.println(o); }} \
+         static Object call2() {{ return null; }} {members} }}"
     );
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("A.java");
@@ -259,4 +260,27 @@ fn a_constructor_reports_this_when_it_is_known_elsewhere() {
     assert_eq!(reported(loop_, "<init>"), ["y"], "the second time it is known");
     let thrown = "A() { try { x = 1; call(this); } finally { y = 2; } }";
     assert_eq!(reported(thrown, "<init>"), ["y", "y"]);
+}
+
+#[test]
+fn what_is_written_into_an_array_that_only_the_stack_has_is_left_out() {
+    assert_eq!(body("int a", "int[] p = {a, a + 1}; call(p);"), [""; 0]);
+    assert_eq!(body("int a", "call(String.format(\"%d %s\", a, \"b\"));"), [""; 0]);
+    assert_eq!(body("long a", "call(new long[] {a, 1});"), [""; 0]);
+    assert_eq!(body("int a", "call(new int[][] {{a}, {1, 2}});"), [""; 0]);
+    assert_eq!(
+        body("int a", "call(new Object[] {a, call2()});"),
+        [""; 0],
+        "who is called does not know it"
+    );
+    assert_eq!(body("int a", "int[] p = {a}; call(p); p[0] = 1;"), ["[]"]);
+    assert_eq!(body("int a", "int[] p = {a}; p[0] = 1;"), ["[]"], "a variable is not followed");
+    assert_eq!(
+        body("int[] p", "p[0] = new int[] {1}[0];"),
+        ["[]", "[]"],
+        "what is read, and another array"
+    );
+    assert_eq!(body("boolean b", "call(new int[] {b ? 1 : 2, 3});"), ["[]", "[]"], "ways meet");
+    let kept = "Object[] q = new Object[1]; call(q[0] = new int[] {1});";
+    assert_eq!(body("int a", kept), ["[]"], "but for the array that is in a variable");
 }
