@@ -501,6 +501,15 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_models(
     })
 }
 
+/// `UnsnarlNative.mayBecomeParallel`.
+#[unsafe(no_mangle)]
+unsafe extern "system" fn Java_java_lang_UnsnarlNative_mayBecomeParallel(
+    _jni: *mut JNIEnv,
+    _class: jclass,
+) -> jboolean {
+    guarded("mayBecomeParallel", 1, |watch| watch.may_become_parallel().into())
+}
+
 /// `UnsnarlNative.hidden`.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_java_lang_UnsnarlNative_hidden(

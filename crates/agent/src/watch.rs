@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use memmap2::MmapOptions;
-use unsnarl_classfile::read::{Attribute, ClassFile};
+use unsnarl_classfile::read::{Attribute, ClassFile, Constant};
 use unsnarl_classfile::{flags, mutf8};
 use unsnarl_instrument::{
     AskedMethod, Caller, Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, Operation,
@@ -55,6 +55,8 @@ pub(crate) struct Watch {
     ahead: Mutex<Ahead>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
+    /// Whether a class was loaded that may make a stream parallel behind its first operations.
+    names_parallel: AtomicBool,
 }
 
 impl Watch {
@@ -74,6 +76,7 @@ impl Watch {
             fields: RwLock::default(),
             ahead: Mutex::default(),
             ready: AtomicBool::new(false),
+            names_parallel: AtomicBool::new(false),
             plan,
         }
     }
@@ -108,6 +111,9 @@ impl Watch {
         let ready = self.ready.load(Ordering::Acquire);
         let hooks_clones = ready && identity::can_hook_clones(&class);
         if !again {
+            if !is_of_the_jdk(name) && names_parallel(&class) {
+                self.names_parallel.store(true, Ordering::Relaxed);
+            }
             if hidden::is_definer(&class) {
                 // There is one in a JVM.
                 let _ = self.definer.set(name.to_vec());
@@ -363,6 +369,11 @@ impl Watch {
         self.plan.watches(class) && end_of_host(class).is_none()
     }
 
+    /// Whether a stream may become parallel behind its first operations.
+    pub(crate) fn may_become_parallel(&self) -> bool {
+        self.names_parallel.load(Ordering::Relaxed)
+    }
+
     /// How calls of a method are recorded on objects of a class, which `Class.getName` names: 0 if they are not. The code may
     /// name a class above it, of which others may do more.
     pub(crate) fn models(&self, method: u32, class: &[u8]) -> u8 {
@@ -541,6 +552,12 @@ fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
         line: site.line,
         operation,
     }
+}
+
+/// Whether the name of `BaseStream.parallel` is in a class, for whatever.
+fn names_parallel(class: &ClassFile<'_>) -> bool {
+    let is_name = |constant| matches!(constant, Ok(Constant::Utf8(name)) if name == b"parallel");
+    class.pool.indices().any(|index| is_name(class.pool.get(index)))
 }
 
 /// The source file of a class; empty if it does not tell.

@@ -54,7 +54,7 @@ final class UnsnarlModelled extends ClassValue<byte[][]> {
     @Hidden
     private static int onStream(Object receiver, Class<?> type, int answer) {
         boolean isSequential = receiver instanceof BaseStream<?, ?> stream
-                && type.getClassLoader0() == null && !stream.isParallel();
+                && type.getClassLoader0() == null && !stream.isParallel() && !UnsnarlNative.mayBecomeParallel();
         return isSequential ? 0 : answer;
     }
 

@@ -37,6 +37,10 @@ final class UnsnarlNative {
     @Hidden
     static native int models(int method, String type);
 
+    /** Whether a class was loaded that may make streams parallel behind their first operations. */
+    @Hidden
+    static native boolean mayBecomeParallel();
+
     /** The bytes of a hidden class with probes; null if it stays as it is. */
     @Hidden
     static native byte[] hidden(byte[] bytes);

@@ -54,6 +54,8 @@ public class Tasks {
     int delayedOk;
     int periodicOk;
     int streamOk;
+    int lateOk;
+    int sequentialOk;
     int streamRacy;
     int mappedOk;
     int capturedOk;
@@ -308,6 +310,11 @@ public class Tasks {
         var mapped = numbers.parallelStream().filter(n -> n % 2 == 0).map(n -> n + mappedOk).limit(400);
         mappedOk = 3;
         mappedOk = mapped.reduce(0, Integer::sum);
+        lateOk = 1;
+        lateOk = numbers.stream().map(n -> n + lateOk).filter(n -> n != lateOk).parallel().mapToInt(n -> n).sum();
+        sequentialOk = 1;
+        numbers.parallelStream().map(n -> n + sequentialOk).sequential().forEach(n -> sequentialOk++);
+        sequentialOk = 2;
     }
 
     public static void main(String[] arguments) throws Exception {
