@@ -11,6 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -38,6 +39,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /**
  * What the library orders by iterators and views, by failures, by functions that it calls and by interrupts; the names of
@@ -52,6 +55,9 @@ public class MoreOrders extends Turns {
         int eachEntryOk;
         int eachKeyOk;
         int streamedOk;
+        int endedOk;
+        int endedRacy;
+        int supportedOk;
         int containedOk;
         int containedRacy;
         int keysOk;
@@ -194,6 +200,18 @@ public class MoreOrders extends Turns {
         }, () -> entries.entrySet().forEach(entry -> entry.getValue().eachEntryOk++),
                 () -> entries.keySet().forEach(each -> each.eachKeyOk++),
                 () -> entries.keySet().stream().forEach(each -> each.streamedOk++));
+        ConcurrentLinkedQueue<Item> queue = new ConcurrentLinkedQueue<>();
+        Stream<Item> early = queue.stream();
+        inTurn(() -> {
+            Item each = new Item();
+            each.endedOk = 1;
+            each.supportedOk = 1;
+            queue.add(each);
+            each.endedRacy = 1;
+        }, () -> early.map(each -> each).findFirst().ifPresent(each -> {
+            each.endedOk++;
+            each.endedRacy++;
+        }), () -> StreamSupport.stream(queue.spliterator(), false).forEach(each -> each.supportedOk++));
         ConcurrentHashMap<Item, Item> contained = new ConcurrentHashMap<>();
         inTurn(() -> {
             key.containedOk = 1;
