@@ -169,7 +169,12 @@ public class Library {
         say("deque", deque.size() + " " + deque.pollFirst() + " " + deque.peekLast());
         say("queue", queue.poll() + " " + queue.size());
         BitSet bits = new BitSet();
-        IntStream.range(0, 300).filter(i -> i % 7 == 0).forEach(bits::set);
+        // What is repeated before anything is released is not recorded again.
+        IntStream.range(0, 300).filter(i -> i % 7 == 0).forEach(i -> {
+            synchronized (bits) {
+                bits.set(i);
+            }
+        });
         bits.flip(10, 20);
         say("bits", bits + " " + bits.cardinality());
         say("set", new TreeSet<>(deque).subSet(-20, 20));
