@@ -111,7 +111,7 @@ impl Watch {
         let ready = self.ready.load(Ordering::Acquire);
         let hooks_clones = ready && identity::can_hook_clones(&class);
         if !again {
-            if !is_of_the_jdk(name) && names_parallel(&class) {
+            if !self.may_become_parallel() && !is_of_the_jdk(name) && names_parallel(&class) {
                 self.names_parallel.store(true, Ordering::Relaxed);
             }
             if hidden::is_definer(&class) {
