@@ -34,14 +34,13 @@ impl Asked {
         for (_, method) in all() {
             for effect in &method.effects {
                 let Effect::Flow { from, to: Place::Slot(of, to) } = effect else { continue };
-                let stays = |slot: &str| {
-                    *slot == **to && **of == Place::Result && !asked.is_asked(method, to)
-                };
-                let moved = slots_of(from).filter(|&slot| slots.contains(slot) && !stays(slot));
-                if slots.contains(to) {
-                    let moved: Vec<Box<str>> = moved.map(Into::into).collect();
-                    asked.handed_on.extend(moved);
+                if !slots.contains(to) {
+                    continue;
                 }
+                let is_unasked = **of == Place::Result && !asked.is_asked(method, to);
+                let stays = |slot: &str| is_unasked && *slot == **to;
+                let moved = slots_of(from).filter(|&slot| slots.contains(slot) && !stays(slot));
+                asked.handed_on.extend(moved.map(Into::into));
             }
         }
         asked
@@ -68,14 +67,15 @@ fn may_be_above(class: &[u8], other: &[u8]) -> bool {
 }
 
 /// The classes of what a method returns that it has made.
-fn made_by(method: &MethodModel) -> impl Iterator<Item = &str> {
+pub(crate) fn made_by(method: &MethodModel) -> impl Iterator<Item = &str> {
     method.effects.iter().filter_map(|effect| match effect {
         Effect::Return(Place::New(class)) => Some(&**class),
         _ => None,
     })
 }
 
-fn slots_of(place: &Place) -> impl Iterator<Item = &str> {
+/// The slots that a place names.
+pub(crate) fn slots_of(place: &Place) -> impl Iterator<Item = &str> {
     place.parts().into_iter().filter_map(|part| match part {
         Place::Slot(_, slot) => Some(&**slot),
         _ => None,

@@ -16,7 +16,7 @@ use unsnarl_models::{
     Reflect, StartKind,
 };
 
-use crate::asked::Asked;
+use crate::asked::{Asked, slots_of};
 use crate::plan::Plan;
 use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
 use crate::senders::sent_to_by_own_calls;
@@ -643,13 +643,7 @@ fn has_ordering_parts(class: &ClassModel) -> bool {
 }
 
 fn add_slots(place: &Place, slots: &mut FxHashSet<Box<str>>) {
-    for part in place.parts() {
-        if let Place::Slot(_, slot) = part
-            && !CONTENTS.contains(&&**slot)
-        {
-            slots.insert(slot.clone());
-        }
-    }
+    slots.extend(slots_of(place).filter(|slot| !CONTENTS.contains(slot)).map(Into::into));
 }
 
 /// Which argument a place is.

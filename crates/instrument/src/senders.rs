@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use unsnarl_classfile::MethodDescriptor;
 use unsnarl_models::{Call, ClassModel, Effect, MethodModel, Models, Place};
 
+use crate::asked::made_by;
 use crate::calls::is_interrupt;
 
 /// The modelled classes to whose objects nothing is sent but by calls on them.
@@ -123,10 +124,7 @@ impl Speaker<'_> {
         match place {
             Place::This => Some(self.class.into()),
             Place::Thread => Some(b"java/lang/Thread"[..].into()),
-            Place::Result => self.method.effects.iter().find_map(|effect| match effect {
-                Effect::Return(Place::New(class)) => Some(class.as_bytes().into()),
-                _ => None,
-            }),
+            Place::Result => made_by(self.method).next().map(|class| class.as_bytes().into()),
             Place::Argument(position) => {
                 let descriptor = [b"(", self.parameters?, b")V"].concat();
                 let descriptor = MethodDescriptor::parse(&descriptor)?;
