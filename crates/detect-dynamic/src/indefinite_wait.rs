@@ -13,9 +13,10 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
-use unsnarl_findings::{AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_trace::{Event, Filter, LockId, Operation, SiteId, Tables, ThreadId};
 
+use crate::calls::CallsId;
 use crate::describe::{self, lock, place};
 use crate::detector::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use crate::races::{Kind, Seen, Surroundings};
@@ -41,9 +42,17 @@ struct IndefiniteWait {
     /// Who began to wait with a lock since it was last notified.
     waiting: FxHashMap<LockId, FxHashSet<ThreadId>>,
     /// The last notifications with a lock, if nobody waited then.
-    in_vain: FxHashMap<LockId, Seen>,
+    in_vain: FxHashMap<LockId, TooEarly>,
     /// Who has started a thread.
     started_by: SecondaryMap<ThreadId, Option<ThreadId>>,
+}
+
+/// A notification: by whom, where, and called from where.
+#[derive(Clone, Copy)]
+struct TooEarly {
+    by: ThreadId,
+    site: SiteId,
+    calls: CallsId,
 }
 
 /// What a thread does.
@@ -87,8 +96,9 @@ impl Detector for IndefiniteWait {
         self.states[event.thread] = state;
         match event.operation {
             Operation::Notify(lock) => {
-                let seen = self.surroundings.seen(event, Kind::Write);
-                self.notify(lock, seen);
+                let (by, site) = (event.thread, event.site);
+                let calls = self.surroundings.calls.of(by);
+                self.notify(lock, TooEarly { by, site, calls });
             }
             Operation::Fork(child) => self.started_by[child] = Some(event.thread),
             _ => {}
@@ -149,7 +159,6 @@ impl IndefiniteWait {
             in_vain.remove(&lock);
         }
         surroundings.forget(event, tables, |kept| {
-            in_vain.values_mut().for_each(|seen| kept.seen(seen));
             for state in states.values_mut() {
                 if let State::Waits(_, seen) = state {
                     kept.seen(seen);
@@ -159,8 +168,8 @@ impl IndefiniteWait {
     }
 
     /// Whoever waits with the lock may have been meant.
-    fn notify(&mut self, lock: LockId, seen: Seen) {
-        self.in_vain.insert(lock, seen);
+    fn notify(&mut self, lock: LockId, notification: TooEarly) {
+        self.in_vain.insert(lock, notification);
         for thread in self.waiting.remove(&lock).unwrap_or_default() {
             if matches!(self.states[thread], State::Waits(on, _) if on == lock) {
                 self.states[thread] = State::Notified;
@@ -176,11 +185,10 @@ impl IndefiniteWait {
         let access = surroundings.describe(AccessKind::Wait, thread, (site, calls), locks, tables);
         let at = access.site().map_or_else(String::new, place);
         let too_early = self.in_vain.get(&on).map_or_else(String::new, |too_early| {
-            let &Seen { thread, site, calls, locks, .. } = too_early;
-            let notification =
-                surroundings.describe(AccessKind::Notify, thread, (site, calls), locks, tables);
-            let by = describe::thread(thread, tables);
-            let at = notification.site().map_or_else(String::new, place);
+            let &TooEarly { by, site, calls } = too_early;
+            let stack = describe::stack((by, site), surroundings.calls.sites(calls), tables);
+            let at = Access::new(AccessKind::Notify, stack).site().map_or_else(String::new, place);
+            let by = describe::thread(by, tables);
             format!(": the notification by {by} at {at} came before anybody waited")
         });
         let message = format!(
