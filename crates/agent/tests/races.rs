@@ -81,6 +81,14 @@ fn what_is_found_out_late_orders() {
     only_the_racy_race("Resolved", 17, &[]);
 }
 
+/// Finalizers, and references in their queues.
+#[test]
+fn what_the_garbage_collector_hands_on_comes_behind_its_making() {
+    for options in ["", ",filters="] {
+        only_the_racy_race_with(options, "Collected", 17, &[]);
+    }
+}
+
 /// A write that is the first access to a class is told when that is loaded, so that everybody knows what is written.
 #[test]
 fn the_first_write_comes_behind_the_initializer() {
@@ -219,7 +227,7 @@ fn who_has_died_is_waited_for() {
 fn forgetting_forgets_nothing_that_orders() {
     for jdk in unsnarl_testing::jdks() {
         let mut died = 0;
-        for program in ["HandedOn", "LongDead", "MoreOrders"] {
+        for program in ["Collected", "HandedOn", "LongDead", "MoreOrders"] {
             let compiled = Program::compile(&jdk, program);
             let options = ["-Dcollects=true", "-XX:+UseSerialGC"];
             unsnarl_testing::run(&mut compiled.watched_with(&jdk, ",sweep=100", &options));

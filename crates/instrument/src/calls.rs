@@ -367,6 +367,7 @@ impl Calls {
         let mut releases = false;
         let mut looks = true;
         let mut runs = false;
+        let mut hands_itself_over = false;
         let mut add = |position: usize, what: OperandKind| {
             let (Some(parameter), Ok(place)) = (parameters.get(position), u8::try_from(position))
             else {
@@ -395,6 +396,8 @@ impl Calls {
                 Effect::Flow { .. } => self.matters(effect, caller),
                 _ => false,
             };
+            hands_itself_over |= matches!(effect, Effect::Send { channel: Place::This, within: Some(within), .. }
+                if within.root() == &Place::This);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -460,6 +463,7 @@ impl Calls {
             counted,
             runs,
             parallel,
+            hands_itself_over,
         })
     }
 }

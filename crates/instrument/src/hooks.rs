@@ -124,6 +124,9 @@ pub(crate) const CALL_ENDS_INT: Hook = of_calls("ends", "(II)V");
 pub(crate) const CALL_ENDS_LONG: Hook = of_calls("ends", "(JI)V");
 /// When a call fails, with the exception.
 pub(crate) const CALL_FAILS: Hook = of_calls("fails", "(Ljava/lang/Throwable;I)V");
+/// At the end of a constructor, a call on the new object, or about it, that others make.
+pub(crate) const CALLED_ON: Hook = of_calls("calledOn", "(Ljava/lang/Object;I)V");
+pub(crate) const CALLED_WITH: Hook = of_calls("calledWith", "(Ljava/lang/Object;I)V");
 /// At the beginning and the end of a method that may be a task.
 pub(crate) const TASK_BEGINS: Hook = of_calls("taskBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const TASK_ENDS: Hook = of_calls("taskEnds", "(Ljava/lang/Object;I)V");

@@ -15,6 +15,7 @@
 mod asked;
 mod call_probe;
 mod calls;
+mod finalizer;
 pub mod hidden;
 mod hooks;
 pub mod identity;

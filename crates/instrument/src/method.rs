@@ -2,6 +2,7 @@
 
 mod around;
 mod array_loops;
+mod constructed;
 mod exact;
 mod field;
 mod references;
@@ -47,6 +48,7 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     numbers: &'c SiteNumbers,
     surroundings: &'c dyn Surroundings,
     quiet: &'c QuietMethods,
+    has_finalizer: bool,
     /// The local variables above those of the method are for probes.
     first_local: u16,
     /// The instructions of the file with their lines, in order.
@@ -65,6 +67,8 @@ pub(crate) struct Shared<'c> {
     pub(crate) surroundings: &'c dyn Surroundings,
     pub(crate) quiet: &'c QuietMethods,
     pub(crate) filters: Filters,
+    /// Whether the class has a finalizer of its own.
+    pub(crate) has_finalizer: bool,
 }
 
 impl<'c, 'a> MethodRewriter<'c, 'a> {
@@ -73,7 +77,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         member: &'c Member<'a>,
         code: CodeEditor,
         events: Events,
-        Shared { numbers, surroundings, quiet, filters }: Shared<'c>,
+        Shared { numbers, surroundings, quiet, filters, has_finalizer }: Shared<'c>,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
@@ -92,6 +96,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             numbers,
             surroundings,
             quiet,
+            has_finalizer,
             first_local,
             instructions,
             redundancy: Redundancy::default(),
@@ -110,7 +115,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     pub(crate) fn run(&mut self, class: &mut ClassEditor<'_>) -> Result<(), CodeError> {
         let pool = &mut class.pool;
         let instructions = std::mem::take(&mut self.instructions);
-        let mut super_call = self.super_call(&instructions, pool);
+        let first_call = self.super_call(&instructions, pool);
+        let mut super_call = first_call;
         let is_synchronized = self.member.access & flags::SYNCHRONIZED != 0;
         self.untested_waits = wait_probe::untested(&self.code, pool, is_synchronized);
         if self.events.fields && self.filters != Filters::NONE {
@@ -185,6 +191,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             if name == b"<clinit>" && !self.surroundings.is_library() {
                 self.class_initializer(&instructions, pool)?;
+            }
+            if name == b"<init>" && !self.surroundings.is_library() {
+                self.constructed(&instructions, first_call, pool)?;
             }
             let descriptor = self.class.member_descriptor(self.member);
             if self.member.access & flags::STATIC == 0
@@ -297,12 +306,11 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         method: ConstantIndex,
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
-        let Some(member) = pool.member(method) else { return Ok(()) };
-        if opcode == Opcode::InvokeVirtual && is_wait(member.name, member.descriptor) {
+        let Some(method) = method_name(method, pool) else { return Ok(()) };
+        if opcode == Opcode::InvokeVirtual && is_wait(&method.name, &method.descriptor) {
             if !self.reports_monitors() {
                 return Ok(());
             }
-            let descriptor = member.descriptor.to_vec();
             let is_untested = self.untested_waits.contains(&node);
             let site = match is_untested {
                 true => self.site(line, Operation::UntestedWait),
@@ -310,16 +318,13 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             };
             let sites = [site, self.interrupt_site(line)];
             let local = self.first_local;
-            if !wait_probe::insert(&mut self.code, pool, node, &descriptor, sites, local)? {
+            let inserted =
+                wait_probe::insert(&mut self.code, pool, node, &method.descriptor, sites, local)?;
+            if !inserted {
                 self.remarks.push("that waiting is interrupted is not reported".into());
             }
             return Ok(());
         }
-        let method = MethodName {
-            class: member.class.to_vec(),
-            name: member.name.to_vec(),
-            descriptor: member.descriptor.to_vec(),
-        };
         let dispatch = match opcode {
             Opcode::InvokeStatic => Dispatch::Static,
             Opcode::InvokeSpecial => Dispatch::Special,
@@ -511,6 +516,16 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             operation,
         });
     }
+}
+
+/// The method that a call names.
+fn method_name(method: ConstantIndex, pool: &PoolEditor<'_>) -> Option<MethodName> {
+    let member = pool.member(method)?;
+    Some(MethodName {
+        class: member.class.to_vec(),
+        name: member.name.to_vec(),
+        descriptor: member.descriptor.to_vec(),
+    })
 }
 
 /// The line of every instruction, in order.

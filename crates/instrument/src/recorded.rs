@@ -57,6 +57,8 @@ pub struct RecordedCall {
     pub runs: bool,
     /// Whether it orders nothing unless the stream that it is called on is parallel.
     pub parallel: bool,
+    /// Whether it sends its receiver to where that was put: of a constructor, others do so behind its end.
+    pub hands_itself_over: bool,
 }
 
 // How calls are recorded, as runtime/java/lang/UnsnarlModelled.java has it.

@@ -35,7 +35,7 @@ use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor,
 
 use self::access::OpenRead;
 pub(crate) use self::access::{Assumed, Condition, Known, Redundancy, Together};
-pub(crate) use self::effect::{effect, is_store, jumps};
+pub(crate) use self::effect::{effect, is_store, jumps, keeps_this};
 use self::facts::{Facts, Meeting, Ways};
 use crate::loops::is_simple;
 use crate::method::{is_array_load, is_array_store};
@@ -139,11 +139,7 @@ impl<'m> Walk<'m> {
         ways: &'m Ways,
         known_disturbances: Option<&'m Disturbances>,
     ) -> Self {
-        let mut this_is_kept = true;
-        for (_, instruction) in method.code.instructions() {
-            this_is_kept &= !matches!(instruction, Instruction::Local { opcode, local: 0 }
-                if is_store(*opcode));
-        }
+        let this_is_kept = keeps_this(method.code);
         Self {
             class: method.class,
             pool,

@@ -5,6 +5,7 @@ use unsnarl_classfile::read::ClassFile;
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
 
+use crate::finalizer::Finalizer;
 use crate::identity;
 use crate::method::{MethodRewriter, Shared};
 use crate::plan::Events;
@@ -109,12 +110,17 @@ pub fn rewrite(
         true => QuietMethods::of(&original, surroundings),
         false => QuietMethods::default(),
     };
-    let shared = Shared { numbers, surroundings, quiet: &quiet, filters };
+    let finalizer = Finalizer::of(&original)?;
+    let has_finalizer = finalizer.is_some_and(|finalizer| !finalizer.is_empty);
+    let shared = Shared { numbers, surroundings, quiet: &quiet, filters, has_finalizer };
     let mut writer = ClassWriter { original: &original, shared, changed: keeping_ids };
     if keeping_ids {
         identity::add_field(&mut class)?;
     }
     for method in class.methods.keys() {
+        if finalizer.is_some_and(|it| it.is_empty && it.method == method.index()) {
+            continue;
+        }
         writer.method(&mut class, method, plan.events, &mut done)?;
     }
     if !writer.changed {

@@ -56,6 +56,21 @@ fn a_method_without_room_for_its_monitors_is_told_once() {
     assert_eq!(class.notes, ["long_()V: too long for any probe, nothing of it is reported"]);
 }
 
+/// The JVM does without a finalizer that only returns, and would run one that has probes.
+#[test]
+fn a_finalizer_that_does_nothing_is_left_alone() {
+    let mut plan = Plan::default();
+    plan.events.methods = true;
+    let sites = |body: &str| {
+        let source =
+            format!("class A {{ int x; protected synchronized void finalize() {{ {body} }} }}");
+        let class = rewritten(&source, &plan);
+        class.sites.iter().filter(|site| site.method == b"finalize").count()
+    };
+    assert_eq!(sites(""), 0);
+    assert!(sites("x++;") > 3);
+}
+
 /// The outer object and captured variables are stored before `super()`.
 #[test]
 fn what_a_constructor_stores_before_super_is_left_alone() {

@@ -267,6 +267,19 @@ public final class UnsnarlCalls {
         }
     }
 
+    /** A call on an object that somebody else makes when it is there. */
+    @Hidden
+    public static void calledOn(Object object, int site) {
+        ends(begins(object, site, RUNS));
+    }
+
+    /** The same with the object as the argument. */
+    @Hidden
+    public static void calledWith(Object object, int site) {
+        reference(object, 0, RUNS);
+        ends(begins(null, site, RUNS));
+    }
+
     /** A method that may be a task begins. Nobody has started it who has not named its object in a call that runs. */
     @Hidden
     public static void taskBegins(Object task, int site) {

@@ -77,7 +77,7 @@ impl MethodRewriter<'_, '_> {
     }
 
     /// The instructions of the file that return.
-    fn returns(
+    pub(super) fn returns(
         &self,
         instructions: &[(NodeId, Option<u16>)],
     ) -> impl Iterator<Item = (NodeId, Option<u16>)> {

@@ -1,12 +1,19 @@
 //! What single instructions do to the stack and to the flow of control.
 
-use unsnarl_classfile::edit::LabelId;
+use unsnarl_classfile::edit::{CodeEditor, LabelId};
 use unsnarl_classfile::{Instruction, Opcode};
 
 /// Whether a local variable is stored to.
 pub(crate) fn is_store(opcode: Opcode) -> bool {
     let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
     (Opcode::IStore..=Opcode::AStore).contains(&long)
+}
+
+/// Whether the local variable in which a method finds `this` keeps it.
+pub(crate) fn keeps_this(code: &CodeEditor) -> bool {
+    !code.instructions().any(|(_, instruction)| {
+        matches!(instruction, Instruction::Local { opcode, local: 0 } if is_store(*opcode))
+    })
 }
 
 /// Where an instruction jumps to.

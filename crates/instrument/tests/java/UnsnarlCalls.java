@@ -27,6 +27,8 @@ public class UnsnarlCalls {
     public static void ends(Object result, int call) {}
     public static void interrupted(Throwable failure, int site) {}
     public static void fails(Throwable failure, int call) {}
+    public static void calledOn(Object object, int site) {}
+    public static void calledWith(Object object, int site) {}
     public static void taskBegins(Object task, int site) {}
     public static void taskEnds(Object task, int site) {}
     public static void taskEndsQuietly(Object task, int site) {}
