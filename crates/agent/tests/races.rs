@@ -89,6 +89,11 @@ fn what_the_garbage_collector_hands_on_comes_behind_its_making() {
     }
 }
 
+#[test]
+fn pipes_and_handlers_of_channels_order() {
+    only_the_racy_race("Streams", 17, &[]);
+}
+
 /// A write that is the first access to a class is told when that is loaded, so that everybody knows what is written.
 #[test]
 fn the_first_write_comes_behind_the_initializer() {
