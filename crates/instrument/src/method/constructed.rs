@@ -5,7 +5,7 @@
 //! same is taken to hold, though the documentation of `java.lang.ref` promises it only up to a `reachabilityFence` of the
 //! referent: no JVM puts a reference into its queue that it does not know yet. It is recorded as what the JVM calls
 //! then, so that the models say what it means. *Deviation*: "the constructor" is the one of the class that has the
-//! finalizer, or that is next below the library's reference. What constructors of classes below do to `this` is seldom recorded.
+//! finalizer, or that is next below the library's reference: what constructors of classes below that do comes too late.
 
 use unsnarl_classfile::Instruction;
 use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
