@@ -29,7 +29,7 @@ use jvmti_bindings::sys::jvmti::{
 };
 use unsnarl_launch::Agent;
 use unsnarl_trace::session::NameRecord;
-use unsnarl_trace::session::format::{ENDED_IN_LOG, USUAL_IN_LOG};
+use unsnarl_trace::session::format::{ENDED_IN_LOG, NOTHING_RECORDED_IN_LOG, USUAL_IN_LOG};
 
 use crate::options::{self, Place};
 use crate::session::Session;
@@ -93,7 +93,7 @@ unsafe extern "system" fn Agent_OnLoad(
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),
-        Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
+        Err(error) => watch.session.log(&format!("{NOTHING_RECORDED_IN_LOG}: {error}")),
     }
     JNI_OK
 }
@@ -235,7 +235,7 @@ unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _threa
         // SAFETY: the JVM passes environments of the calling thread.
         if let Err(error) = unsafe { start_runtime(watch, jvmti, jni) } {
             watch.stop();
-            watch.session.log(&format!("nothing is recorded: {error}"));
+            watch.session.log(&format!("{NOTHING_RECORDED_IN_LOG}: {error}"));
             // SAFETY: as above.
             if let Err(error) = unsafe { hide::fields_of_thread(jni) } {
                 watch.session.log(&format!("the program can see fields of the agent: {error}"));
@@ -392,7 +392,7 @@ unsafe extern "system" fn class_file_load_hook(
     jvmti: *mut jvmtiEnv,
     _jni: *mut JNIEnv,
     class_being_redefined: jclass,
-    _loader: jobject,
+    loader: jobject,
     _name: *const c_char,
     _protection_domain: jobject,
     length: jint,
@@ -401,6 +401,10 @@ unsafe extern "system" fn class_file_load_hook(
     new_data: *mut *mut c_uchar,
 ) {
     guarded("ClassFileLoadHook", (), |watch| {
+        // Of the JDK's classes only those that a program uses, or that are the program, have a loader.
+        if !loader.is_null() {
+            watch.program_starts();
+        }
         // SAFETY: the JVM lends so many bytes during the call.
         let bytes = unsafe { std::slice::from_raw_parts(data, length.unsigned_abs() as usize) };
         let Some(rewritten) = watch.class(bytes, !class_being_redefined.is_null()) else { return };

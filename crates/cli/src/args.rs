@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
 const EXIT_STATUS: &str = "Exit status: 0 when nothing was found, 1 when there are findings, \
                            2 when unsnarl could not do its job.";
 
+const EXIT_STATUS_OF_RUN: &str = "Exit status: that of COMMAND if it failed (128 + N if signal N killed it), \
+                                  else 1 when there are findings, else 0; 2 when unsnarl could not do its job.";
+
 /// What every command understands.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Common options")]
@@ -139,7 +142,7 @@ impl CheckArguments {
 /// COMMAND is a java with its arguments, or anything that starts JVMs: mvn, a script. Its input, output and
 /// signals are its own; the report goes to standard error, or to the file of --output, when it has ended.
 #[derive(Args, Debug)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS_OF_RUN)]
 pub(crate) struct RunArguments {
     /// The program to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
@@ -199,9 +202,9 @@ pub(crate) struct RunArguments {
     /// How many megabytes of events may wait to be read, for each JVM, before it is slowed down
     #[arg(long, value_name = "MB", default_value_t = DEFAULT_BUFFER, value_parser = clap::value_parser!(u32).range(4..))]
     pub(crate) buffer: u32,
-    /// What the exit status is: what was found, or that of the program
-    #[arg(long, value_enum, default_value_t = ExitCodeOf::Findings, value_name = "WHOSE")]
-    pub(crate) exit_code: ExitCodeOf,
+    /// What alone decides the exit status [default: the program if it failed, else the findings]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) exit_code: Option<ExitCodeOf>,
     /// The least severity of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
@@ -245,7 +248,7 @@ impl Default for RunArguments {
             no_analysis: false,
             session_dir: None,
             buffer: DEFAULT_BUFFER,
-            exit_code: ExitCodeOf::Findings,
+            exit_code: None,
             fail_on: FailOn::Warning,
             format: ReportFormat::Text,
             source: SourceArguments::default(),
@@ -257,8 +260,7 @@ impl Default for RunArguments {
 /// What looks at a trace.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct DetectArguments {
-    /// Run these detectors, separated by commas [default: happens-before,lock-order]
-    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
+    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser(), help = detect_help())]
     pub(crate) detect: Vec<&'static DetectorEntry>,
     /// Tell every pair of places that races, which takes more time and memory
     #[arg(long)]
@@ -291,12 +293,12 @@ pub(crate) struct AcceptArguments {
     pub(crate) suppressions: Vec<SuppressionRule>,
 }
 
-/// Whose exit status `unsnarl run` has.
+/// What alone decides the exit status of `unsnarl run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeOf {
-    /// 1 if there are findings
+    /// 1 if there are findings, else 0
     Findings,
-    /// That of the program, 128 and the signal if one killed it
+    /// That of the program, 128 + N if signal N killed it
     Program,
 }
 
@@ -534,6 +536,13 @@ fn detector_parser() -> impl TypedValueParser<Value = &'static DetectorEntry> {
     })
 }
 
+/// The help of `--detect`, which names the detectors that run by default.
+fn detect_help() -> String {
+    let default = DETECTORS.iter().filter(|entry| entry.is_default).map(|entry| entry.name);
+    let default = default.collect::<Vec<_>>().join(",");
+    format!("Run these detectors, separated by commas [default: {default}]")
+}
+
 fn probability(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
@@ -768,6 +777,14 @@ mod tests {
             let words: Vec<&str> = line.split_whitespace().collect();
             let error = parse(&words).expect_err(line);
             assert_eq!(error.exit_code(), 2, "{line}");
+        }
+    }
+
+    #[test]
+    fn help_names_the_detectors_that_run_by_default() {
+        let help = detect_help();
+        for entry in &DETECTORS {
+            assert_eq!(help.contains(entry.name), entry.is_default, "{}", entry.name);
         }
     }
 

@@ -17,7 +17,7 @@ use anyhow::bail;
 use unsnarl_detect_dynamic::EventKind;
 use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::{Agent, Launched, is_java};
-use unsnarl_trace::session::{seal, sessions_of};
+use unsnarl_trace::session::{program_started, seal, sessions_of};
 use unsnarl_trace::{Filter, session};
 
 use crate::ExitStatus;
@@ -58,10 +58,13 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     let shows_suppressed = arguments.accepted.show_suppressed;
     report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
     let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
+    let of_findings = if fails { ExitStatus::Findings } else { ExitStatus::Clean };
+    let of_program = ExitStatus::Program(ended.code());
     Ok(match arguments.exit_code {
-        ExitCodeOf::Program => ExitStatus::Program(ended.code()),
-        ExitCodeOf::Findings if fails => ExitStatus::Findings,
-        ExitCodeOf::Findings => ExitStatus::Clean,
+        Some(ExitCodeOf::Program) => of_program,
+        Some(ExitCodeOf::Findings) => of_findings,
+        None if ended.failed() => of_program,
+        None => of_findings,
     })
 }
 
@@ -96,6 +99,10 @@ pub(crate) fn watch_program(
     if watched.sessions == 0 {
         let code = ended.text(program);
         bail!("{code}, and no JVM that it started could be watched");
+    }
+    if ended.failed() && !watched.program_started {
+        let code = ended.text(program);
+        bail!("{code} before a class of the program was loaded: there was nothing to watch");
     }
     let mut analyzed = watched.analyzed;
     if arguments.confirms() {
@@ -197,6 +204,8 @@ struct Watcher {
 #[derive(Default)]
 struct Watched {
     sessions: usize,
+    /// Whether one of the JVMs came to load a class of its program.
+    program_started: bool,
     analyzed: Analyzed,
     failures: Vec<String>,
 }
@@ -244,7 +253,11 @@ fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched 
         }
         thread::sleep(LOOK_EVERY);
     }
-    let mut watched = Watched { sessions: known.len(), ..Watched::default() };
+    let mut watched = Watched {
+        sessions: known.len(),
+        program_started: known.iter().any(|session| program_started(session)),
+        ..Watched::default()
+    };
     for analysis in analyses {
         match analysis.join() {
             Ok(Ok(analyzed)) => watched.analyzed.add_all(analyzed),

@@ -86,7 +86,12 @@ fn pass_on(origin: &Origin, child: u32) {
 pub(crate) struct Ended(ExitStatus);
 
 impl Ended {
-    /// Its exit status as a shell tells it.
+    /// Whether it failed.
+    pub(super) fn failed(&self) -> bool {
+        self.code() != 0
+    }
+
+    /// Its exit status as shells report it: 128 + N if signal N killed it.
     pub(super) fn code(&self) -> u8 {
         let signal = self.0.signal().map(|signal| 128 + signal);
         u8::try_from(self.0.code().or(signal).unwrap_or(0)).unwrap_or(u8::MAX)

@@ -28,7 +28,7 @@ mod translate;
 
 pub use classes::{ClassTable, DeclaredField, Found, NamedField, internal_name};
 pub use place::ChunkPlace;
-pub use read::{Session, follow, open};
+pub use read::{Session, follow, open, program_started};
 pub use records::{
     ClassRecord, Dispatch, FieldRecord, NameRecord, SiteOperation, SiteRecord, StackRecord,
     Volatility,
