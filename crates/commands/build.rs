@@ -1,9 +1,8 @@
-//! Builds the agent and lists the pages of rules, which the binary carries inside itself: so `cargo install` gives a
-//! whole `unsnarl`.
+//! Builds the agent, which the binary carries inside itself, so that `cargo install` gives a whole `unsnarl`.
 //!
 //! The agent is a library that a JVM loads. Cargo cannot make it a dependency of a binary, so it is built by a
-//! cargo of its own, in a folder of its own: this one holds the lock on the usual folder. Who has built it already, as
-//! `./test` has, names it in `UNSNARL_AGENT` and saves the time.
+//! cargo of its own, in a folder of its own: this one holds the lock on the usual folder. `UNSNARL_AGENT` names a
+//! library that was built already, as `./test` does, and saves the time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,7 +30,6 @@ fn main() {
     println!("cargo::rerun-if-env-changed=JAVA_HOME");
     println!("cargo::rerun-if-env-changed=UNSNARL_AGENT");
     let out = PathBuf::from(variable("OUT_DIR"));
-    list_pages(&root.join("docs/rules"), &out.join("pages.rs"));
     if let Some(library) = env::var_os("UNSNARL_AGENT") {
         println!("cargo::rerun-if-changed={}", library.display());
         take_over(Path::new(&library), &out);
@@ -41,7 +39,7 @@ fn main() {
     let is_release = variable("PROFILE") == "release";
 
     let mut cargo = Command::new(variable("CARGO"));
-    // What cargo and clippy tell this build is not meant for that one.
+    // What cargo and clippy set for this build is not meant for that one.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         let is_ours = text.starts_with("CARGO_") && !text.starts_with("CARGO_HOME");
@@ -70,32 +68,16 @@ fn take_over(library: &Path, out: &Path) {
         .unwrap_or_else(|error| panic!("cannot take {} over: {error}", library.display()));
 }
 
-/// Tells why the agent could not be built: what its own build says is missing, or all that the compiler said.
+/// Reports why the agent could not be built: what its own build says is missing, or all that the compiler said.
 fn report(errors: &str) {
-    let told = errors
+    let reported = errors
         .lines()
         .filter_map(|line| line.strip_prefix("error: unsnarl-agent@")?.split_once(": "));
-    let told: Vec<&str> = told.map(|(_, reason)| reason).collect();
-    assert!(!told.is_empty(), "the agent could not be built:\n{errors}");
-    for reason in told {
+    let reasons: Vec<&str> = reported.map(|(_, reason)| reason).collect();
+    assert!(!reasons.is_empty(), "the agent could not be built:\n{errors}");
+    for reason in reasons {
         println!("cargo::error={reason}");
     }
-}
-
-/// Writes the list of the pages of rules, by which the binary carries them.
-fn list_pages(folder: &Path, list: &Path) {
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let pages =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut pages: Vec<PathBuf> = pages.flatten().map(|entry| entry.path()).collect();
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    pages.sort();
-    let lines = pages.iter().map(|page| {
-        let rule = page.file_stem().unwrap_or_default();
-        format!("({rule:?}, include_str!({page:?})),\n")
-    });
-    let text = format!("&[\n{}]\n", lines.collect::<String>());
-    fs::write(list, text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
 }
 
 fn variable(name: &str) -> String {

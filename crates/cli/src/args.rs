@@ -5,11 +5,20 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use unsnarl_commands::ReviewOptions;
+use unsnarl_commands::analyze::AnalyzeOptions;
+use unsnarl_commands::check::{CheckOptions, is_found_statically};
+use unsnarl_commands::confirm::Suspicions;
+use unsnarl_commands::dynamic::DetectOptions;
+use unsnarl_commands::explain::ExplainOptions;
+use unsnarl_commands::run::{DEFAULT_BUFFER, Plan, RunOptions};
+use unsnarl_commands::session::ProgramOptions;
+use unsnarl_commands::suppression::{SuppressionOptions, SuppressionRule};
 use unsnarl_detect_dynamic::{DETECTORS, DetectorEntry};
-use unsnarl_findings::{Rule, Severity};
+use unsnarl_findings::{Report, Rule, Severity};
 use unsnarl_program::callgraph::Entries;
 
-use crate::suppress::SuppressionRule;
+use crate::ExitStatus;
 
 /// Finds concurrency bugs in JVM programs: data races, violations of atomicity, stale values,
 /// deadlocks.
@@ -82,6 +91,18 @@ pub(crate) enum Command {
     Completions(CompletionsArguments),
 }
 
+impl Command {
+    /// The part about accepted findings, of a command that has findings.
+    pub(crate) fn accepted_mut(&mut self) -> Option<&mut AcceptArguments> {
+        match self {
+            Self::Check(check) => Some(&mut check.accepted),
+            Self::Run(run) => Some(&mut run.accepted),
+            Self::Analyze(analyze) => Some(&mut analyze.accepted),
+            _ => None,
+        }
+    }
+}
+
 /// Find concurrency bugs in the bytecode of a program or a library
 ///
 /// INPUT is a jar (also a war or a Spring Boot jar), a folder of classes, or a class file. Findings
@@ -120,19 +141,18 @@ pub(crate) struct CheckArguments {
 }
 
 impl CheckArguments {
-    /// A check that leaves nothing out and fails nothing.
-    pub(crate) fn of(inputs: Vec<PathBuf>, program: ProgramArguments) -> Self {
-        Self {
-            inputs,
-            rules: Vec::new(),
-            fail_on: FailOn::Never,
-            arrays: false,
-            strict: false,
-            min_confidence: None,
-            format: ReportFormat::Text,
-            source: SourceArguments::default(),
-            accepted: AcceptArguments::default(),
-            program,
+    /// What is checked.
+    pub(crate) fn options(&self) -> CheckOptions {
+        CheckOptions {
+            inputs: self.inputs.clone(),
+            program: self.program.options(),
+            rules: self.rules.clone(),
+            arrays: self.arrays,
+            strict: self.strict,
+            min_confidence: self.min_confidence,
+            use_graphs: matches!(self.format, ReportFormat::Json | ReportFormat::Html),
+            // The text shows them among its notes.
+            warn_of_failures: self.format != ReportFormat::Text,
         }
     }
 }
@@ -217,42 +237,32 @@ pub(crate) struct RunArguments {
     pub(crate) accepted: AcceptArguments,
 }
 
-const DEFAULT_BUFFER: u32 = 512;
-
 impl RunArguments {
-    /// Whether what static analysis suspects is to be confirmed.
-    pub(crate) fn confirms(&self) -> bool {
-        self.confirm.is_some()
-    }
-}
-
-impl Default for RunArguments {
-    fn default() -> Self {
-        Self {
-            command: Vec::new(),
-            detectors: DetectArguments::default(),
-            joined: JoinArguments::default(),
-            confirm: None,
-            plan: Plan::All,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            no_arrays: false,
-            contents: false,
-            no_filters: false,
-            models: Vec::new(),
-            array_cutoff: None,
-            array_offset: None,
-            stacks: false,
-            exact: false,
-            record: None,
-            no_analysis: false,
-            session_dir: None,
-            buffer: DEFAULT_BUFFER,
-            exit_code: None,
-            fail_on: FailOn::Warning,
-            format: ReportFormat::Text,
-            source: SourceArguments::default(),
-            accepted: AcceptArguments::default(),
+    /// What is run.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            command: self.command.clone(),
+            detectors: self.detectors.options(),
+            with: self.joined.with.clone(),
+            confirm: self.confirm.clone().map(|file| match file {
+                Some(file) => Suspicions::File(file),
+                None => Suspicions::Check,
+            }),
+            plan: self.plan.clone(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            no_arrays: self.no_arrays,
+            contents: self.contents,
+            no_filters: self.no_filters,
+            models: self.models.clone(),
+            array_cutoff: self.array_cutoff,
+            array_offset: self.array_offset,
+            stacks: self.stacks,
+            exact: self.exact,
+            record: self.record.clone(),
+            no_analysis: self.no_analysis,
+            session_dir: self.session_dir.clone(),
+            buffer: self.buffer,
         }
     }
 }
@@ -262,9 +272,16 @@ impl Default for RunArguments {
 pub(crate) struct DetectArguments {
     #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser(), help = detect_help())]
     pub(crate) detect: Vec<&'static DetectorEntry>,
-    /// Tell every pair of places that races, which takes more time and memory
+    /// Report every pair of places that races, which takes more time and memory
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+impl DetectArguments {
+    /// The detectors.
+    pub(crate) fn options(&self) -> DetectOptions {
+        DetectOptions { detect: self.detect.clone(), all: self.all }
+    }
 }
 
 /// What else is in a report.
@@ -291,6 +308,20 @@ pub(crate) struct AcceptArguments {
     /// The `[[suppress]]` tables of unsnarl.toml.
     #[arg(skip)]
     pub(crate) suppressions: Vec<SuppressionRule>,
+}
+
+impl AcceptArguments {
+    /// What is done with findings, of which the source may be in further places.
+    pub(crate) fn review(&self, source: &SourceArguments) -> ReviewOptions {
+        ReviewOptions {
+            source: source.source.clone(),
+            suppression: SuppressionOptions {
+                baseline: self.baseline.clone(),
+                write_baseline: self.write_baseline.clone(),
+                rules: self.suppressions.clone(),
+            },
+        }
+    }
 }
 
 /// What alone decides the exit status of `unsnarl run`.
@@ -326,6 +357,17 @@ pub(crate) struct AnalyzeArguments {
     pub(crate) source: SourceArguments,
     #[command(flatten)]
     pub(crate) accepted: AcceptArguments,
+}
+
+impl AnalyzeArguments {
+    /// What is analysed.
+    pub(crate) fn options(&self) -> AnalyzeOptions {
+        AnalyzeOptions {
+            traces: self.traces.clone(),
+            detectors: self.detectors.options(),
+            with: self.joined.with.clone(),
+        }
+    }
 }
 
 /// Show findings of earlier invocations in another form
@@ -396,6 +438,17 @@ pub(crate) struct ExplainArguments {
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) program: ProgramArguments,
+}
+
+impl ExplainArguments {
+    /// Where it is looked for.
+    pub(crate) fn options(&self) -> ExplainOptions {
+        ExplainOptions {
+            inputs: self.inputs.clone(),
+            from: self.from.clone(),
+            program: self.program.options(),
+        }
+    }
 }
 
 /// Show what is in force, and where it comes from: the command line, unsnarl.toml, the environment, or a default
@@ -499,14 +552,20 @@ pub(crate) struct ProgramArguments {
 }
 
 impl ProgramArguments {
-    /// The elements of `--classpath`.
-    pub(crate) fn classpath(&self) -> Vec<PathBuf> {
+    /// The program.
+    pub(crate) fn options(&self) -> ProgramOptions {
         let elements = self.classpath.iter();
-        elements.filter(|element| !element.as_os_str().is_empty()).cloned().collect()
+        ProgramOptions {
+            jdk: self.jdk.clone(),
+            class_path: elements.filter(|it| !it.as_os_str().is_empty()).cloned().collect(),
+            entries: self.entries(),
+            models: self.models.clone(),
+            release: self.release,
+        }
     }
 
     /// Where execution begins.
-    pub(crate) fn entries(&self) -> Entries {
+    fn entries(&self) -> Entries {
         if self.library {
             Entries::Library
         } else if self.entries.is_empty() {
@@ -521,6 +580,7 @@ impl ProgramArguments {
 fn rule_parser() -> impl TypedValueParser<Value = Rule> {
     let rules = Rule::ALL.iter().map(|rule| {
         let value = PossibleValue::new(rule.id()).help(rule.summary());
+        // The others are understood and not shown.
         value.hide(!is_found_statically(*rule))
     });
     PossibleValuesParser::new(rules)
@@ -550,11 +610,6 @@ fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Whether a rule has a static detector. The others are understood and not shown.
-pub(crate) fn is_found_statically(rule: Rule) -> bool {
-    unsnarl_detect_static::DETECTORS.iter().any(|detector| detector.rule == rule)
-}
-
 /// Which findings fail a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
@@ -569,8 +624,16 @@ pub(crate) enum FailOn {
 }
 
 impl FailOn {
+    /// The exit status of a command with this report.
+    pub(crate) fn status(self, report: &Report) -> ExitStatus {
+        match report.worst().is_some_and(|worst| self.is_reached_by(worst)) {
+            true => ExitStatus::Findings,
+            false => ExitStatus::Clean,
+        }
+    }
+
     /// Whether a worst finding of this severity is bad enough.
-    pub(crate) fn is_reached_by(self, worst: Severity) -> bool {
+    fn is_reached_by(self, worst: Severity) -> bool {
         match self {
             Self::Error => worst >= Severity::Error,
             Self::Warning => worst >= Severity::Warning,
@@ -578,17 +641,6 @@ impl FailOn {
             Self::Never => false,
         }
     }
-}
-
-/// Which fields are watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
-    /// All.
-    All,
-    /// Those that a check of the program suspects.
-    Static,
-    /// Those that the findings of a file are about.
-    File(PathBuf),
 }
 
 fn plan(text: &str) -> Result<Plan, std::convert::Infallible> {
@@ -698,7 +750,7 @@ mod tests {
         let Command::Inspect(inspect) = arguments.command else { panic!("it says inspect") };
         assert_eq!(inspect.inputs.len(), 2);
         assert_eq!(inspect.program.entries, ["p.M.main", "q.*"]);
-        let classpath = inspect.program.classpath();
+        let classpath = inspect.program.options().class_path;
         assert_eq!(classpath, [PathBuf::from("c.jar"), PathBuf::from("d")]);
         assert_eq!((inspect.what, inspect.format), (What::Callgraph, Format::Dot));
         assert_eq!(inspect.objects, ["o1", "o2"]);

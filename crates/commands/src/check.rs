@@ -1,5 +1,6 @@
 //! `unsnarl check`: the static detectors on a program or a library.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use unsnarl_detect_static::{self as detect_static, Checked};
@@ -7,71 +8,115 @@ use unsnarl_findings::{Finding, Report, Rule, Statistic, merge_all};
 use unsnarl_program::MethodId;
 use unsnarl_symbolic::Execution;
 
-use crate::ExitStatus;
-use crate::accept::judged;
 use crate::analysis::{execute, is_thread};
-use crate::args::{CheckArguments, ReportFormat, is_found_statically};
-use crate::output::Output;
-use crate::progress::Phases;
-use crate::report;
-use crate::session::{self, Session, failure_text};
-use crate::sources;
+use crate::error::CommandError;
+use crate::feedback::{Feedback, Phases};
+use crate::session::{self, ProgramOptions, Session, failure_text};
+use crate::{ReviewOptions, Reviewed, review};
 
-/// Runs the command.
-pub(crate) fn run(arguments: &CheckArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let Examined { report, rules } = examine(arguments, output)?;
-    let sources =
-        sources::find(report.findings(), &arguments.source.source, &arguments.inputs, output)?;
+/// What is checked, and for what.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// Jars, folders and class files.
+    pub inputs: Vec<PathBuf>,
+    /// The program that they are part of.
+    pub program: ProgramOptions,
+    /// The rules to look for; all, if there are none.
+    pub rules: Vec<Rule>,
+    /// Whether elements of arrays are judged.
+    pub arrays: bool,
+    /// Whether every use of a stale value is reported, not only those that other threads may notice.
+    pub strict: bool,
+    /// The confidence from which on findings are reported; none for one that suits the program.
+    pub min_confidence: Option<f64>,
+    /// Whether findings carry the object use graphs that a page shows.
+    pub use_graphs: bool,
+    /// Whether what could not be read is a warning besides being a note of the report.
+    pub warn_of_failures: bool,
+}
+
+impl CheckOptions {
+    /// A check for all rules.
+    #[must_use]
+    pub fn new(inputs: Vec<PathBuf>, program: ProgramOptions) -> Self {
+        Self {
+            inputs,
+            program,
+            rules: Vec::new(),
+            arrays: false,
+            strict: false,
+            min_confidence: None,
+            use_graphs: false,
+            warn_of_failures: false,
+        }
+    }
+}
+
+/// Checks a program and reviews what is found.
+///
+/// # Errors
+/// If there is nothing to check, or a file that the options name is wrong.
+pub fn check(
+    options: &CheckOptions,
+    review_options: &ReviewOptions,
+    feedback: &dyn Feedback,
+) -> Result<Reviewed, CommandError> {
+    let Examined { report, rules } = examine(options, feedback)?;
     let was_looked_for = |rule| rules.contains(&rule);
-    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
-    let shows_suppressed = arguments.accepted.show_suppressed;
-    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
-    let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
-    Ok(if fails { ExitStatus::Findings } else { ExitStatus::Clean })
+    review(report, &options.inputs, review_options, was_looked_for, feedback)
 }
 
-/// What a check has to say.
-pub(crate) struct Examined {
-    pub(crate) report: Report,
+/// What a check has found.
+pub struct Examined {
+    /// The findings.
+    pub report: Report,
     /// The rules that were looked for.
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
 }
 
-/// Analyses the program and judges it.
-pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Result<Examined> {
+/// Whether a rule has a static detector.
+#[must_use]
+pub fn is_found_statically(rule: Rule) -> bool {
+    detect_static::DETECTORS.iter().any(|detector| detector.rule == rule)
+}
+
+/// Analyses the program and runs the detectors on it.
+///
+/// # Errors
+/// If there is nothing to check, or a file of models is wrong.
+pub fn examine(options: &CheckOptions, feedback: &dyn Feedback) -> Result<Examined, CommandError> {
     let started = Instant::now();
-    let mut phases = Phases::new(output.shows_progress());
+    let mut phases = Phases::new(feedback);
     phases.enter("reading");
-    let path = session::open(&arguments.inputs, &arguments.program)?;
-    let models = session::models(&arguments.program.models)?;
-    let mut session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
+    let path = session::open(&options.inputs, &options.program)?;
+    let models = session::models(&options.program.models)?;
+    let mut session = Session::new(&options.inputs, &options.program, &path, &models);
     let classes = session.classes()?;
     let execution = execute(&mut session, &mut phases)?;
     phases.enter("detectors");
-    let rules = arguments.rules.clone();
-    let options = detect_static::Options {
-        arrays: arguments.arrays,
-        strict: arguments.strict,
-        use_graphs: matches!(arguments.format, ReportFormat::Json | ReportFormat::Html),
-        rules,
+    let detection = detect_static::Options {
+        arrays: options.arrays,
+        strict: options.strict,
+        use_graphs: options.use_graphs,
+        rules: options.rules.clone(),
     };
-    let checked = detect_static::check(&mut session.program, &models, &execution, &options);
-    phases.finish();
+    let checked = detect_static::check(&mut session.program, &models, &execution, &detection);
+    let seconds_of_phases = phases.finish();
 
     let mut stats = stats(classes.len(), &execution, &checked);
-    for (phase, seconds) in phases.seconds() {
+    for (phase, seconds) in seconds_of_phases {
         let name = format!("seconds_{}", phase.replace(' ', "_"));
-        stats.push((name, Statistic::Seconds(*seconds)));
-        output.detail(&format!("{phase} took {seconds:.2} s"));
+        stats.push((name, Statistic::Seconds(seconds)));
+        feedback.detail(&format!("{phase} took {seconds:.2} s"));
     }
     stats.push(("seconds".to_owned(), Statistic::Seconds(started.elapsed().as_secs_f64())));
     let Checked { findings, notes, rules, .. } = checked;
     let is_coarse = !execution.heap.widened.is_empty();
-    let (findings, left_out) = chosen(findings, arguments, is_coarse);
+    let (findings, left_out) = chosen(findings, options, is_coarse);
     session.add_notes(notes);
     session.add_notes(left_out);
-    if arguments.format != ReportFormat::Text {
-        session.report_failures(output);
+    if options.warn_of_failures {
+        session.failure_messages().iter().for_each(|message| feedback.warn(message));
     }
     let mut report = Report::new(crate::tool(), findings);
     report.notes = session.failures().iter().map(failure_text).chain(session.notes()).collect();
@@ -79,36 +124,34 @@ pub(crate) fn examine(arguments: &CheckArguments, output: &Output) -> anyhow::Re
     Ok(Examined { report, rules })
 }
 
-/// What is less sure is left out: a pattern was recognized that makes it harmless, or several.
+/// Findings below this confidence are left out: a pattern was recognized that makes them harmless, or several.
 const LEAST_CONFIDENCE: f64 = 0.05;
 
-/// What is less sure is left out of the report on a program whose objects are told apart only roughly:
-/// most of it is not true, and nobody reads a thousand findings.
+/// Findings below this confidence are left out of the report on a program whose objects are distinguished only roughly:
+/// most of them are not true, and nobody reads a thousand findings.
 const COARSE_CONFIDENCE: f64 = 0.25;
 
 /// The findings that `--rules` and `--min-confidence` let through, and notes on what they hold back.
 fn chosen(
     findings: Vec<Finding>,
-    arguments: &CheckArguments,
+    options: &CheckOptions,
     is_coarse: bool,
 ) -> (Vec<Finding>, Vec<String>) {
     let mut notes = Vec::new();
     let mut findings = merge_all(findings);
-    if !arguments.rules.is_empty() {
-        for rule in arguments.rules.iter().filter(|rule| !is_found_statically(**rule)) {
-            notes.push(format!("no static detector finds {rule}: it was not looked for"));
-        }
+    for rule in options.rules.iter().filter(|rule| !is_found_statically(**rule)) {
+        notes.push(format!("no static detector finds {rule}: it was not looked for"));
     }
     let all = findings.len();
     let default = if is_coarse { COARSE_CONFIDENCE } else { LEAST_CONFIDENCE };
-    let least = arguments.min_confidence.unwrap_or(default);
+    let least = options.min_confidence.unwrap_or(default);
     findings.retain(|finding| finding.confidence().probability() >= least);
     let left_out = match all - findings.len() {
         0 => return (findings, notes),
         1 => "1 finding is".to_owned(),
         more => format!("{more} findings are"),
     };
-    notes.push(match arguments.min_confidence {
+    notes.push(match options.min_confidence {
         Some(_) => format!("{left_out} less sure than --min-confidence and left out"),
         None if !is_coarse => format!(
             "{left_out} less sure than {LEAST_CONFIDENCE} and left out (--min-confidence 0 shows all)"
@@ -144,22 +187,12 @@ fn stats(classes: usize, execution: &Execution<'_>, checked: &Checked) -> Vec<(S
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
     use unsnarl_findings::{Effect, Evidence, Heuristic, Subject, Variable};
 
     use super::*;
-    use crate::args::{Arguments, Command};
 
     static DOUBT: Heuristic =
         Heuristic { name: "doubt", effect: Effect::lowers(2), sentence: "it may be otherwise" };
-
-    fn arguments(words: &[&str]) -> CheckArguments {
-        let words = ["unsnarl", "check", "a.jar"].iter().chain(words);
-        match Arguments::parse_from(words).command {
-            Command::Check(check) => check,
-            _ => panic!("it says check"),
-        }
-    }
 
     fn findings() -> Vec<Finding> {
         let found = |field: &str, reasons| {
@@ -181,14 +214,17 @@ mod tests {
 
     #[test]
     fn a_large_program_shows_what_is_sure_and_counts_the_rest() {
-        let shown = |words: &[&str], is_coarse| chosen(findings(), &arguments(words), is_coarse);
-        assert_eq!(shown(&[], false).0.len(), 2);
-        let (findings, notes) = shown(&[], true);
+        let shown = |min_confidence, is_coarse| {
+            let options = CheckOptions::new(Vec::new(), ProgramOptions::default());
+            chosen(findings(), &CheckOptions { min_confidence, ..options }, is_coarse)
+        };
+        assert_eq!(shown(None, false).0.len(), 2);
+        let (findings, notes) = shown(None, true);
         assert_eq!(findings.len(), 1);
         assert!(notes[0].starts_with("1 finding is less sure than 0.25 and left out"), "{notes:?}");
-        let (findings, notes) = shown(&["--min-confidence", "0"], true);
+        let (findings, notes) = shown(Some(0.0), true);
         assert_eq!((findings.len(), notes.len()), (2, 0));
-        let (findings, notes) = shown(&["--min-confidence", "0.9"], false);
+        let (findings, notes) = shown(Some(0.9), false);
         assert!(findings.is_empty());
         assert_eq!(notes, ["2 findings are less sure than --min-confidence and left out"]);
     }

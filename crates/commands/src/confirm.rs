@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use unsnarl_detect_dynamic::Places;
 use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule};
 
 use unsnarl_launch::{Launched, is_java};
+use unsnarl_program::callgraph::Entries;
 
-use crate::args::{CheckArguments, ProgramArguments, RunArguments};
-use crate::check;
+use crate::check::{self, CheckOptions};
 use crate::dynamic::Analyzed;
+use crate::error::CommandError;
+use crate::feedback::Feedback;
 use crate::joining;
-use crate::output::Output;
+use crate::run::RunOptions;
+use crate::session::ProgramOptions;
 
 static OBSERVED: Heuristic =
     Heuristic { name: "run-observed", effect: Effect::NONE, sentence: "it happened in this run" };
@@ -42,36 +44,49 @@ static VERDICTS: [(&Heuristic, &str); 4] = [
     (&NEVER_REACHED, "suspicions_never_reached"),
 ];
 
-/// What is to be confirmed: the findings of a file, or those of a check of what will run.
+/// Where the findings come from that a run is to confirm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspicions {
+    /// From a check of what will run.
+    Check,
+    /// From a JSON report.
+    File(PathBuf),
+}
+
+/// The findings that are to be confirmed; none if nothing is.
 pub(crate) fn suspicions(
-    arguments: &RunArguments,
-    output: &Output,
-) -> anyhow::Result<Vec<Finding>> {
-    match &arguments.confirm {
+    options: &RunOptions,
+    feedback: &dyn Feedback,
+) -> Result<Vec<Finding>, CommandError> {
+    match &options.confirm {
         None => Ok(Vec::new()),
-        Some(Some(file)) => joining::read(std::slice::from_ref(file)),
-        Some(None) => {
-            let checked = check::examine(&check_of(arguments, "--confirm")?, output)?;
+        Some(Suspicions::File(file)) => joining::read(std::slice::from_ref(file)),
+        Some(Suspicions::Check) => {
+            let checked = check::examine(&check_of(options, "--confirm")?, feedback)?;
             Ok(checked.report.findings().to_vec())
         }
     }
 }
 
 /// A check of the classes that a command runs.
-pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result<CheckArguments> {
-    let program = &arguments.command[0];
-    let launched = Launched::by(&arguments.command[1..]);
+pub(crate) fn check_of(options: &RunOptions, option: &str) -> Result<CheckOptions, CommandError> {
+    let program = &options.command[0];
+    let launched = Launched::by(&options.command[1..]);
     if !is_java(program) || launched.class_path.is_empty() {
-        bail!("{option} needs a FILE unless the command is a java with a class path or a jar");
+        return Err(CommandError::failed(format!(
+            "{option} needs a FILE unless the command is a java with a class path or a jar"
+        )));
     }
-    let entries = launched.main_class.iter().map(|class| format!("{class}.main")).collect();
-    let program = ProgramArguments {
+    let program = ProgramOptions {
         jdk: home_of(program),
-        entries,
-        models: arguments.models.clone(),
-        ..Default::default()
+        entries: match launched.main_class {
+            Some(class) => Entries::Patterns(vec![format!("{class}.main")]),
+            None => Entries::Main,
+        },
+        models: options.models.clone(),
+        ..ProgramOptions::default()
     };
-    Ok(CheckArguments::of(launched.class_path, program))
+    Ok(CheckOptions::new(launched.class_path, program))
 }
 
 /// The JDK of a `java` that is named by its path.

@@ -11,7 +11,7 @@ use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::sessions_of;
 use unsnarl_trace::{Event, Source, Tables, TraceError};
 
-use crate::args::DetectArguments;
+use crate::error::CommandError;
 
 /// How many events several detectors are shown at once. Between two portions they wait for each other, since what ids
 /// stand for grows while events are read.
@@ -19,11 +19,20 @@ const GATHERED: usize = 1 << 16;
 /// How many events those are shown at once that do not look at accesses.
 const OUTLINED: usize = 1 << 14;
 
+/// What looks at a trace.
+#[derive(Clone, Debug, Default)]
+pub struct DetectOptions {
+    /// The detectors; those that run by default, if there are none.
+    pub detect: Vec<&'static DetectorEntry>,
+    /// Whether every pair of sites that race is reported.
+    pub all: bool,
+}
+
 /// Detectors with their lines in the table.
 pub(crate) type Detectors = Vec<(&'static DetectorEntry, Box<dyn Detector>)>;
 
 /// The chosen detectors, each once, or those that run by default.
-pub(crate) fn chosen(arguments: &DetectArguments) -> Vec<&'static DetectorEntry> {
+pub(crate) fn chosen(arguments: &DetectOptions) -> Vec<&'static DetectorEntry> {
     let is_chosen = |entry: &&DetectorEntry| match arguments.detect.as_slice() {
         [] => entry.is_default,
         named => named.iter().any(|it| it.name == entry.name),
@@ -32,13 +41,13 @@ pub(crate) fn chosen(arguments: &DetectArguments) -> Vec<&'static DetectorEntry>
 }
 
 /// Whether a chosen detector looks for a rule.
-pub(crate) fn rules(arguments: &DetectArguments) -> impl Fn(Rule) -> bool {
+pub(crate) fn rules(arguments: &DetectOptions) -> impl Fn(Rule) -> bool {
     let chosen = chosen(arguments);
     move |rule| chosen.iter().any(|entry| entry.rule == rule)
 }
 
 /// Makes the chosen detectors.
-pub(crate) fn detectors(arguments: &DetectArguments) -> Detectors {
+pub(crate) fn detectors(arguments: &DetectOptions) -> Detectors {
     let options = Options { all: arguments.all };
     chosen(arguments).into_iter().map(|entry| (entry, (entry.make)(&options))).collect()
 }
@@ -96,7 +105,7 @@ impl Analyzed {
         source: &mut dyn Source,
         mut detectors: Detectors,
         mut each: impl FnMut(&DetectorEntry, &[RacingEvent], &Tables) -> io::Result<()>,
-    ) -> anyhow::Result<Result<(), TraceError>> {
+    ) -> Result<Result<(), TraceError>, CommandError> {
         if !source.is_exact() {
             detectors.retain(|(entry, _)| {
                 if entry.needs.exact {

@@ -4,29 +4,49 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use unsnarl_findings::{Finding, Frame, Report, Subject};
 use unsnarl_report::json;
 
 use crate::dynamic::Analyzed;
+use crate::error::{CommandError, Context};
 
 /// What a run calls the inside of a library's object, whose class is all that it knows of it.
 const CONTENTS: &str = "contents";
 
-/// JSON reports.
-pub(crate) fn read_reports(files: &[PathBuf]) -> anyhow::Result<Vec<Report>> {
+/// Reads JSON reports.
+///
+/// # Errors
+/// If a file cannot be read, or is no report.
+pub fn read_reports(files: &[PathBuf]) -> Result<Vec<Report>, CommandError> {
     let read = |file: &PathBuf| {
         let name = file.display();
-        let bytes = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
-        json::read(&bytes).with_context(|| format!("{name} is no report"))
+        let bytes = std::fs::read(file).context(|| format!("cannot read {name}"))?;
+        json::read(&bytes).context(|| format!("{name} is no report"))
     };
     files.iter().map(read).collect()
 }
 
-/// The findings of JSON reports.
-pub(crate) fn read(files: &[PathBuf]) -> anyhow::Result<Vec<Finding>> {
+/// Reads the findings of JSON reports.
+pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<Finding>, CommandError> {
     let reports = read_reports(files)?;
     Ok(reports.iter().flat_map(|report| report.findings().iter().cloned()).collect())
+}
+
+/// One report of several: each defect once, each note once. Of several the statistics would not add up.
+#[must_use]
+pub fn joined(mut reports: Vec<Report>) -> Report {
+    if reports.len() == 1 {
+        return reports.swap_remove(0);
+    }
+    let findings = reports.iter().flat_map(|report| report.findings().iter().cloned());
+    let findings: Vec<Finding> = findings.collect();
+    let mut joined = Report::new(crate::tool(), findings);
+    for note in reports.into_iter().flat_map(|report| report.notes) {
+        if !joined.notes.contains(&note) {
+            joined.notes.push(note);
+        }
+    }
+    joined
 }
 
 /// Takes findings into a report.

@@ -11,7 +11,7 @@ const CLOSE: f64 = 0.1;
 
 /// The names that are most like the wanted one, the best first. Case does not count, and a name
 /// without its package is as good as the whole.
-pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<(f64, &str)> = names
         .map(|name| (likeness(&wanted, &name.to_lowercase()), name))
@@ -25,7 +25,7 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
 }
 
 /// ` (did you mean a or b?)`, or nothing.
-pub(crate) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+pub fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     match nearest(wanted, names).as_slice() {
         [] => String::new(),
         near => format!(" (did you mean {}?)", near.join(" or ")),

@@ -4,9 +4,10 @@ use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use unsnarl_trace::session::format::RUN_FILE;
 use unsnarl_trace::session::{is_locked, sessions_of};
+
+use crate::error::{CommandError, Context};
 
 /// Where shared memory can be had as files.
 const SHARED_MEMORY: &str = "/dev/shm";
@@ -21,16 +22,16 @@ pub(super) struct RunFolder {
 
 impl RunFolder {
     /// A folder that stays when the run is over.
-    pub(super) fn recorded(path: &Path) -> anyhow::Result<Self> {
+    pub(super) fn recorded(path: &Path) -> Result<Self, CommandError> {
         let is_empty = fs::read_dir(path).map(|mut entries| entries.next().is_none());
         if path.exists() && !is_empty.unwrap_or(false) {
-            bail!("{} is there already", path.display());
+            return Err(CommandError::failed(format!("{} is there already", path.display())));
         }
         Self::create(path.to_owned(), true)
     }
 
     /// A folder that goes when the run is over: in `place`, or where there is most likely to be room.
-    pub(super) fn temporary(place: Option<&Path>, room: u64) -> anyhow::Result<Self> {
+    pub(super) fn temporary(place: Option<&Path>, room: u64) -> Result<Self, CommandError> {
         let place = match place {
             Some(place) => place.to_owned(),
             None if has_room(Path::new(SHARED_MEMORY), room) => SHARED_MEMORY.into(),
@@ -42,23 +43,22 @@ impl RunFolder {
         // It gets its name when it is locked: until then another run would take it for abandoned.
         let mut folder = Self::create(place.join(format!("unsnarl-new-{user}-{process}")), false)?;
         let path = folder.path.with_file_name(format!("{prefix}{process}"));
-        fs::rename(&folder.path, &path)
-            .with_context(|| format!("cannot make {}", path.display()))?;
+        fs::rename(&folder.path, &path).context(|| format!("cannot make {}", path.display()))?;
         folder.path = path;
         Ok(folder)
     }
 
-    fn create(path: PathBuf, is_kept: bool) -> anyhow::Result<Self> {
+    fn create(path: PathBuf, is_kept: bool) -> Result<Self, CommandError> {
         let shown = path.display();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("cannot make {shown}"))?;
-        let path = path.canonicalize().with_context(|| format!("cannot find {shown}"))?;
+            .context(|| format!("cannot make {shown}"))?;
+        let path = path.canonicalize().context(|| format!("cannot find {shown}"))?;
         let mark = File::create_new(path.join(RUN_FILE))
-            .with_context(|| format!("cannot write to {}", path.display()))?;
-        mark.lock().with_context(|| format!("cannot lock {}", path.join(RUN_FILE).display()))?;
+            .context(|| format!("cannot write to {}", path.display()))?;
+        mark.lock().context(|| format!("cannot lock {}", path.join(RUN_FILE).display()))?;
         Ok(Self { path, _mark: mark, is_kept })
     }
 

@@ -1,5 +1,4 @@
-//! `unsnarl run`: runs a program with the agent and shows what it does to the dynamic detectors, while it
-//! does it.
+//! `unsnarl run`: runs a program with the agent, and runs the dynamic detectors on its events while it runs.
 
 mod folder;
 mod library;
@@ -13,72 +12,147 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use unsnarl_detect_dynamic::EventKind;
-use unsnarl_findings::{Finding, Report};
+use unsnarl_findings::Report;
 use unsnarl_launch::{Agent, Launched, is_java};
 use unsnarl_trace::session::{program_started, seal, sessions_of};
 use unsnarl_trace::{Filter, session};
 
-use crate::ExitStatus;
-use crate::accept::judged;
-use crate::args::{DetectArguments, ExitCodeOf, RunArguments};
-use crate::confirm;
-use crate::dynamic::{self, Analyzed};
+use crate::confirm::{self, Suspicions};
+use crate::dynamic::{self, Analyzed, DetectOptions};
+use crate::error::CommandError;
+use crate::feedback::Feedback;
 use crate::joining;
-use crate::output::Output;
-use crate::report;
 use crate::session::models;
-use crate::sources;
+use crate::{ReviewOptions, Reviewed, review};
+
+pub use plan::Plan;
+pub use program::{Ended, Streams};
 
 use folder::RunFolder;
-pub(crate) use plan::Planned;
-pub(crate) use program::Streams;
-use program::{Ended, Program};
+use plan::Planned;
+use program::Program;
 
-/// How often new JVMs are looked for.
+/// The pause between two looks for new JVMs.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// What is said when an analysis panicked.
+/// The message when an analysis panicked.
 const OWN_ERROR: &str = "the analysis failed: this is an error of unsnarl itself";
 
-/// Runs the command.
-pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let suspicions = confirm::suspicions(arguments, output)?;
-    let planned = Planned::find(arguments, output)?;
-    let (report, ended) =
-        watch_program(arguments, Streams::Inherited, suspicions, planned.as_ref())?;
-    let classes = match is_java(&arguments.command[0]) {
-        true => Launched::by(&arguments.command[1..]).class_path,
-        false => Vec::new(),
-    };
-    let sources = sources::find(report.findings(), &arguments.source.source, &classes, output)?;
-    let was_looked_for = dynamic::rules(&arguments.detectors);
-    let report = judged(report, &arguments.accepted, &sources, was_looked_for)?;
-    let shows_suppressed = arguments.accepted.show_suppressed;
-    report::write(&report, arguments.format, &sources, shows_suppressed, output)?;
-    let fails = report.worst().is_some_and(|worst| arguments.fail_on.is_reached_by(worst));
-    let of_findings = if fails { ExitStatus::Findings } else { ExitStatus::Clean };
-    let of_program = ExitStatus::Program(ended.code());
-    Ok(match arguments.exit_code {
-        Some(ExitCodeOf::Program) => of_program,
-        Some(ExitCodeOf::Findings) => of_findings,
-        None if ended.failed() => of_program,
-        None => of_findings,
-    })
+/// How many megabytes of events may wait to be read, unless the options say otherwise.
+pub const DEFAULT_BUFFER: u32 = 512;
+
+/// What is run, and how it is watched.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The program with its arguments; not empty.
+    pub command: Vec<OsString>,
+    /// What looks at the events.
+    pub detectors: DetectOptions,
+    /// JSON reports whose findings are joined with those of the run.
+    pub with: Vec<PathBuf>,
+    /// The findings of which the report says whether the run shows them.
+    pub confirm: Option<Suspicions>,
+    /// Which fields are watched.
+    pub plan: Plan,
+    /// Patterns of the classes that are watched; all but the JDK's, if there are none.
+    pub include: Vec<String>,
+    /// Patterns of classes that are not watched.
+    pub exclude: Vec<String>,
+    /// Whether elements of arrays are not watched.
+    pub no_arrays: bool,
+    /// Whether what is in objects of libraries is watched.
+    pub contents: bool,
+    /// Whether every access is recorded, even redundant ones.
+    pub no_filters: bool,
+    /// Files with further models of libraries.
+    pub models: Vec<PathBuf>,
+    /// How many elements of every array are watched; none for all.
+    pub array_cutoff: Option<u32>,
+    /// The first element that is watched.
+    pub array_offset: Option<u32>,
+    /// Whether calls are recorded, so that every access has its own stack.
+    pub stacks: bool,
+    /// Whether accesses are recorded exactly in the order in which they happen.
+    pub exact: bool,
+    /// A new folder in which the trace is kept.
+    pub record: Option<PathBuf>,
+    /// Whether the trace is only recorded.
+    pub no_analysis: bool,
+    /// Where events wait to be read; none for where there is room.
+    pub session_dir: Option<PathBuf>,
+    /// How many megabytes of events may wait to be read, for each JVM, before it is slowed down.
+    pub buffer: u32,
 }
 
-/// Runs the program, and reports what was seen, of the suspicions as well.
-pub(crate) fn watch_program(
-    arguments: &RunArguments,
+impl RunOptions {
+    /// A run of the command with the defaults.
+    #[must_use]
+    pub fn new(command: Vec<OsString>) -> Self {
+        Self {
+            command,
+            detectors: DetectOptions::default(),
+            with: Vec::new(),
+            confirm: None,
+            plan: Plan::All,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            no_arrays: false,
+            contents: false,
+            no_filters: false,
+            models: Vec::new(),
+            array_cutoff: None,
+            array_offset: None,
+            stacks: false,
+            exact: false,
+            record: None,
+            no_analysis: false,
+            session_dir: None,
+            buffer: DEFAULT_BUFFER,
+        }
+    }
+
+    /// Whether what static analysis suspects is to be confirmed.
+    fn confirms(&self) -> bool {
+        self.confirm.is_some()
+    }
+}
+
+/// Runs a program, and reviews what was found. The program has the input, output and signals of this process.
+///
+/// # Errors
+/// If the program does not start, if none of its JVMs can be watched, or if a file that the options name is wrong.
+pub fn run(
+    options: &RunOptions,
+    review_options: &ReviewOptions,
+    feedback: &dyn Feedback,
+) -> Result<(Reviewed, Ended), CommandError> {
+    let (report, ended) = watch_program(options, Streams::Inherited, feedback)?;
+    let classes = match is_java(&options.command[0]) {
+        true => Launched::by(&options.command[1..]).class_path,
+        false => Vec::new(),
+    };
+    let was_looked_for = dynamic::rules(&options.detectors);
+    let reviewed = review(report, &classes, review_options, was_looked_for, feedback)?;
+    Ok((reviewed, ended))
+}
+
+/// Runs a program, and reports what was found.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn watch_program(
+    arguments: &RunOptions,
     streams: Streams,
-    suspicions: Vec<Finding>,
-    planned: Option<&Planned>,
-) -> anyhow::Result<(Report, Ended)> {
+    feedback: &dyn Feedback,
+) -> Result<(Report, Ended), CommandError> {
+    let suspicions = confirm::suspicions(arguments, feedback)?;
+    let planned = Planned::find(arguments, feedback)?;
+    let planned = planned.as_ref();
     let started = Instant::now();
     // What is wrong with them is better said before the program runs.
     models(&arguments.models)?;
-    let joined = joining::read(&arguments.joined.with)?;
+    let joined = joining::read(&arguments.with)?;
     let buffer = u64::from(arguments.buffer) << 20;
     let folder = match &arguments.record {
         Some(path) => RunFolder::recorded(path)?,
@@ -98,11 +172,14 @@ pub(crate) fn watch_program(
     let program = &arguments.command[0];
     if watched.sessions == 0 {
         let code = ended.text(program);
-        bail!("{code}, and no JVM that it started could be watched");
+        let message = format!("{code}, and no JVM that it started could be watched");
+        return Err(CommandError::failed(message));
     }
     if ended.failed() && !watched.program_started {
         let code = ended.text(program);
-        bail!("{code} before a class of the program was loaded: there was nothing to watch");
+        return Err(CommandError::failed(format!(
+            "{code} before a class of the program was loaded: there was nothing to watch"
+        )));
     }
     let mut analyzed = watched.analyzed;
     if arguments.confirms() {
@@ -131,8 +208,8 @@ pub(crate) fn watch_program(
     Ok((analyzed.report(watched.failures, seconds), ended))
 }
 
-/// What the agent is told.
-fn options(arguments: &RunArguments, planned: Option<&Planned>, folder: &RunFolder) -> OsString {
+/// The options of the agent.
+fn options(arguments: &RunOptions, planned: Option<&Planned>, folder: &RunFolder) -> OsString {
     let mut options = OsString::from("run=");
     options.push(folder.path().to_string_lossy().replace(',', ",,"));
     if arguments.record.is_none() {
@@ -211,7 +288,7 @@ struct Watched {
 }
 
 impl Watcher {
-    fn start(folder: RunFolder, arguments: &RunArguments) -> Self {
+    fn start(folder: RunFolder, arguments: &RunOptions) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let analysis = Analysis {
             detect: arguments.detectors.clone(),
@@ -261,7 +338,7 @@ fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched 
     for analysis in analyses {
         match analysis.join() {
             Ok(Ok(analyzed)) => watched.analyzed.add_all(analyzed),
-            Ok(Err(error)) => watched.failures.push(format!("{error:#}")),
+            Ok(Err(error)) => watched.failures.push(error.chain()),
             Err(_) => watched.failures.push(OWN_ERROR.to_owned()),
         }
     }
@@ -271,14 +348,14 @@ fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched 
 /// How a session is analysed.
 #[derive(Clone)]
 struct Analysis {
-    detect: DetectArguments,
+    detect: DetectOptions,
     remembers_places: bool,
     /// Set when the program has ended.
     stop: Arc<AtomicBool>,
 }
 
 impl Analysis {
-    fn of(self, path: &Path) -> anyhow::Result<Analyzed> {
+    fn of(self, path: &Path) -> Result<Analyzed, CommandError> {
         let mut source = session::follow(path, self.stop)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut analyzed =

@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
@@ -12,12 +11,14 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 use unsnarl_launch::{Agent, TOOL_OPTIONS, is_java};
 
+use crate::error::{CommandError, Context};
+
 /// The signals that are the program's and not ours.
 const SIGNALS: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
 /// What the program reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Streams {
+pub enum Streams {
     /// What this process does.
     Inherited,
     /// Nothing.
@@ -36,8 +37,10 @@ impl Program {
         command: &[OsString],
         agent: &Agent,
         streams: Streams,
-    ) -> anyhow::Result<Self> {
-        let (program, arguments) = command.split_first().context("there is no command to run")?;
+    ) -> Result<Self, CommandError> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| CommandError::failed("there is no command to run"))?;
         let mut process = Command::new(program);
         if is_java(program) {
             process.args(agent.arguments(arguments));
@@ -50,11 +53,10 @@ impl Program {
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         }
         // Signals that come from now on wait for the child to be there.
-        let mut signals =
-            SignalsInfo::<WithOrigin>::new(SIGNALS).context("cannot handle signals")?;
+        let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS)
+            .context(|| "cannot handle signals".to_owned())?;
         let handle = signals.handle();
-        let child =
-            process.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let child = process.spawn().context(|| format!("cannot start {}", program.display()))?;
         let id = child.id();
         std::thread::spawn(move || {
             for origin in signals.forever() {
@@ -65,8 +67,8 @@ impl Program {
     }
 
     /// Waits for its end.
-    pub(super) fn wait(mut self) -> anyhow::Result<Ended> {
-        let status = self.child.wait().context("cannot wait for the program")?;
+    pub(super) fn wait(mut self) -> Result<Ended, CommandError> {
+        let status = self.child.wait().context(|| "cannot wait for the program".to_owned())?;
         self.signals.close();
         Ok(Ended(status))
     }
@@ -83,16 +85,18 @@ fn pass_on(origin: &Origin, child: u32) {
 }
 
 /// How a program ended.
-pub(crate) struct Ended(ExitStatus);
+pub struct Ended(ExitStatus);
 
 impl Ended {
     /// Whether it failed.
-    pub(super) fn failed(&self) -> bool {
+    #[must_use]
+    pub fn failed(&self) -> bool {
         self.code() != 0
     }
 
     /// Its exit status as shells report it: 128 + N if signal N killed it.
-    pub(super) fn code(&self) -> u8 {
+    #[must_use]
+    pub fn code(&self) -> u8 {
         let signal = self.0.signal().map(|signal| 128 + signal);
         u8::try_from(self.0.code().or(signal).unwrap_or(0)).unwrap_or(u8::MAX)
     }
