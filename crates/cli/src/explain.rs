@@ -90,7 +90,7 @@ fn explain_finding(
     if let Some(variable) = finding.subject.as_variable().filter(|it| !it.is_elements()) {
         writeln!(
             out,
-            "`unsnarl explain {variable} INPUT…` tells all that is known about the field."
+            "`unsnarl explain {variable} INPUT…` shows all that is known about the field."
         )?;
     }
     Ok(())

@@ -158,7 +158,7 @@ fn chosen(
         ),
         None => format!(
             "{left_out} less sure than {COARSE_CONFIDENCE} and left out, for objects of so large a \
-             program are told apart only roughly (--min-confidence 0 shows all)"
+             program are distinguished only roughly (--min-confidence 0 shows all)"
         ),
     });
     (findings, notes)

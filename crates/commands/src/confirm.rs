@@ -1,4 +1,4 @@
-//! `unsnarl run --confirm`: what a run has to say about each finding of an earlier report.
+//! `unsnarl run --confirm`: whether a run shows each finding of an earlier report.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -150,9 +150,8 @@ fn verdict(suspicion: &Finding, found: &[Finding], places: &Places) -> Reason {
     }
 }
 
-/// Whether what a run found is the defect that is suspected. That is more than to be one finding with it: no run sees a
-/// publication, but the race that an unsafe one is; and elements of arrays have the methods in their name, of which a run
-/// may come to some only.
+/// Whether what a run found is the defect that is suspected. Fingerprints need not be equal: a run sees an unsafe
+/// publication as a race, and the fingerprint of array elements contains methods, of which a run may reach only some.
 fn shows(finding: &Finding, suspicion: &Finding) -> bool {
     let Some(variable) = suspicion.subject.as_variable() else {
         return finding.fingerprint() == suspicion.fingerprint();
@@ -164,8 +163,8 @@ fn shows(finding: &Finding, suspicion: &Finding) -> bool {
             || joining::sites(finding).is_subset(&joining::sites(suspicion)))
 }
 
-/// The places that together are the defect: the first two accesses, or all acquisitions of a cycle. Further accesses
-/// to a variable are there to be looked at.
+/// The sites that make up the defect: the first two accesses, or all acquisitions of a cycle. Further accesses to a
+/// variable only illustrate it.
 fn decisive_places(finding: &Finding) -> impl Iterator<Item = &Frame> {
     let count = finding.subject.as_locks().len().max(2);
     finding.accesses.iter().take(count).filter_map(|access| access.site())

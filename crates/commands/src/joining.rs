@@ -10,7 +10,7 @@ use unsnarl_report::json;
 use crate::dynamic::Analyzed;
 use crate::error::{CommandError, Context};
 
-/// What a run calls the inside of a library's object, whose class is all that it knows of it.
+/// The name that a run gives to the inside of a library's object, of which it knows only the class.
 const CONTENTS: &str = "contents";
 
 /// Reads JSON reports.
@@ -49,7 +49,7 @@ pub fn joined(mut reports: Vec<Report>) -> Report {
     joined
 }
 
-/// Takes findings into a report.
+/// Adds findings of other reports.
 pub(crate) fn join(analyzed: &mut Analyzed, findings: Vec<Finding>) {
     for own in &mut analyzed.findings {
         if let Some(held) = findings.iter().find(|held| holds_contents(held, own)) {
@@ -59,8 +59,8 @@ pub(crate) fn join(analyzed: &mut Analyzed, findings: Vec<Finding>) {
     analyzed.findings.extend(findings);
 }
 
-/// Whether what a run saw inside of a library's object is at the places where a finding says that the object, which it
-/// knows by the field that holds it, is used.
+/// Whether `seen`, which a run found inside a library's object, is at the sites of a finding about the field that holds
+/// the object.
 fn holds_contents(finding: &Finding, seen: &Finding) -> bool {
     let is_contents = seen.subject.as_variable().is_some_and(|it| it.field == CONTENTS);
     let is_field = |subject: &Subject| subject.as_variable().is_some_and(|it| !it.is_elements());

@@ -30,13 +30,13 @@ const LAYOUTS: [&str; 10] = [
     "",
 ];
 
-/// How many folders above the classes may be that of the project: `build/classes/java/main` has four.
+/// How many folders above the classes that of the project may be: four above `build/classes/java/main`.
 const ABOVE: usize = 5;
 
-/// A larger file is no source.
+/// A larger file is cut off.
 const FILE_LIMIT: u64 = 16 << 20;
 
-/// A folder of `--source` with more files than this is looked through only so far.
+/// The most files that are looked at in a folder of `--source`.
 const MOST_FILES: usize = 200_000;
 
 /// The sources of `findings`: of `given` folders and jars, or near `inputs`, which are classes and jars.

@@ -46,7 +46,7 @@ fn install_in(folder: &Path, file: &Path) -> Result<(), CommandError> {
         .mode(0o700)
         .create(folder)
         .context(|| format!("cannot make {shown}"))?;
-    // Nobody else may put a library there that our JVMs would load.
+    // Others must not be able to replace the library that our JVMs load.
     let metadata = fs::symlink_metadata(folder).context(|| format!("cannot look at {shown}"))?;
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_dir() || !is_ours || metadata.mode() & 0o022 != 0 {

@@ -150,7 +150,7 @@ pub fn watch_program(
     let planned = Planned::find(arguments, feedback)?;
     let planned = planned.as_ref();
     let started = Instant::now();
-    // What is wrong with them is better said before the program runs.
+    // Errors in them are better reported before the program runs.
     models(&arguments.models)?;
     let joined = joining::read(&arguments.with)?;
     let buffer = u64::from(arguments.buffer) << 20;
@@ -270,14 +270,14 @@ fn options(arguments: &RunOptions, planned: Option<&Planned>, folder: &RunFolder
     options
 }
 
-/// Analyses the sessions of a run, each in a thread of its own, as they appear.
+/// Analyses the sessions of a run as they appear, each in a thread of its own.
 struct Watcher {
     thread: JoinHandle<Watched>,
     /// Set when the program has ended.
     stop: Arc<AtomicBool>,
 }
 
-/// What came out of all sessions.
+/// The results of all sessions.
 #[derive(Default)]
 struct Watched {
     sessions: usize,

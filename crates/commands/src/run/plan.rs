@@ -42,7 +42,7 @@ impl Planned {
             Plan::File(file) => joining::read(std::slice::from_ref(file))?,
             Plan::Static => {
                 let mut asked = confirm::check_of(options, "--plan static")?;
-                // What is doubtful is worth a look at run time.
+                // Doubtful findings are worth watching at run time.
                 (asked.arrays, asked.min_confidence) = (true, Some(0.0));
                 asked.rules = vec![Rule::DataRace, Rule::UnsafePublication];
                 check::examine(&asked, feedback)?.report.findings().to_vec()
@@ -57,7 +57,7 @@ impl Planned {
         Self { fields: fields.collect(), arrays: variables().any(|it| it.is_elements()) }
     }
 
-    /// Writes it where agents find it, and returns the name of the file.
+    /// Writes the plan into the folder of the run, and returns the path as an option of the agent.
     pub(super) fn write(&self, folder: &RunFolder) -> Result<String, CommandError> {
         let path = folder.path().join(PLAN_FILE);
         let names: String = self.fields.iter().map(|name| format!("{name}\n")).collect();

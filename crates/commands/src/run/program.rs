@@ -1,4 +1,4 @@
-//! The program that is run: started with the agent, sent what signals come, waited for.
+//! The program that is run: starts it with the agent, passes signals on to it, and waits for its end.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
@@ -13,13 +13,13 @@ use unsnarl_launch::{Agent, TOOL_OPTIONS, is_java};
 
 use crate::error::{CommandError, Context};
 
-/// The signals that are the program's and not ours.
+/// The signals that are passed on to the program.
 const SIGNALS: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
 /// What the program reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streams {
-    /// What this process does.
+    /// The streams of this process.
     Inherited,
     /// Nothing.
     None,
@@ -52,7 +52,7 @@ impl Program {
         if streams == Streams::None {
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         }
-        // Signals that come from now on wait for the child to be there.
+        // Signals that arrive from now on are queued until the child has started.
         let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS)
             .context(|| "cannot handle signals".to_owned())?;
         let handle = signals.handle();
@@ -74,7 +74,7 @@ impl Program {
     }
 }
 
-/// A signal from the terminal came to the child as well.
+/// Sends a signal of another process to the child, which gets those of the terminal by itself.
 fn pass_on(origin: &Origin, child: u32) {
     let process = i32::try_from(child).ok().and_then(Pid::from_raw);
     let signal = Signal::from_named_raw(origin.signal);

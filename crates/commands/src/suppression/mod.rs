@@ -1,7 +1,7 @@
 //! Which findings of a report count: those that neither the source, nor `unsnarl.toml`, nor the baseline accepts.
 //!
-//! What is accepted stays in the report as suppressed. It fails no build, and people see it when they ask for it;
-//! programs that read the report always do. What accepts nothing is named in a note, so that it can go.
+//! Accepted findings stay in the report as suppressed. They fail no build, and the text form shows them on request;
+//! the other forms always have them. A suppression that matches nothing is named in a note, so that it can be removed.
 
 mod baseline;
 mod in_source;
