@@ -10,11 +10,12 @@ use std::process::Command;
 use std::{env, fs};
 
 /// What the agent is made of, from the root of the workspace.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "runtime",
     "models",
     "crates/agent",
     "crates/classfile",
+    "crates/classpath",
     "crates/entity",
     "crates/instrument",
     "crates/launch",

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use anstyle::Style;
 use anyhow::{Context, bail};
+use unsnarl_classpath::{ClassPath, Jdk, JdkChoice, Options};
 use unsnarl_findings::Report;
-use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 use unsnarl_report::html;
 
 use crate::ExitStatus;

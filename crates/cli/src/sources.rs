@@ -10,8 +10,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+use unsnarl_classpath::read_texts;
 use unsnarl_findings::Finding;
-use unsnarl_program::path::read_texts;
 use unsnarl_report::source::{SourceFile, SourceKey, Sources, wanted};
 
 use crate::output::Output;

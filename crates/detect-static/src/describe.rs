@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
+use unsnarl_classpath::Role;
 use unsnarl_findings::{Access, AccessKind as FoundKind, Frame, Lock, MethodReference, Variable};
 use unsnarl_models::LockMode;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{InstanceId, Object, ObjectId, OriginId, Variable as HeapVariable};
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Origin, Program};
 use unsnarl_symbolic::{
     AccessKind, Accessed, Action, Event, EventId, Execution, Guard, LockEvent, LockEventId,

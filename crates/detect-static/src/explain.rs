@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unsnarl_classfile::flags;
+use unsnarl_classpath::Role;
 use unsnarl_findings::Rule;
 use unsnarl_program::body::Operation;
 use unsnarl_program::heap::{ObjectId, OriginId, OriginKind};
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, Program};
 use unsnarl_symbolic::{
     AccessKind, Accessed, CommonGuard, Event, EventId, Execution, Order, Sharing,

@@ -4,10 +4,10 @@
 //! through. A class of the input that is itself a lock is not modelled: its code speaks for itself.
 
 use rustc_hash::FxHashMap;
+use unsnarl_classpath::Role;
 use unsnarl_models::{Effect, MethodModel, Models, Place};
 use unsnarl_program::body::{Operation, Value};
 use unsnarl_program::names::MethodRefId;
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
 
 use crate::lock_name::{Name, Root};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::flags;
+use unsnarl_classpath::Role;
 use unsnarl_entity::EntityId;
 use unsnarl_models::{Blocking, LockMode, Models, Outcome};
 use unsnarl_program::body::{BlockId, Body, Operation, StatementId, Value};
 use unsnarl_program::names::TypeId;
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
 
 use crate::lock_calls::View;

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 use unsnarl_classfile::Opcode;
+use unsnarl_classpath::Role;
 use unsnarl_entity::EntityId;
 use unsnarl_program::Program;
 use unsnarl_program::body::{BlockId, Constant, Edge, Operation, StatementId, Value};
 use unsnarl_program::names::Type;
-use unsnarl_program::path::Role;
 
 use crate::lock_name::{Name, Root, Step};
 use crate::lock_use::{Action, Code, LockUse, Use};

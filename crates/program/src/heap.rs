@@ -18,8 +18,8 @@ pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start}
 use crate::body::{Operation, StatementId, Value};
 use crate::class::{FieldId, MethodId};
 use crate::names::Symbol;
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A method in a context.

@@ -14,7 +14,7 @@ use crate::class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId,
 use crate::lambda;
 use crate::lower::{self, ClassContext, Lambda, LambdaTarget, LowerError, Lowered};
 use crate::names::{FieldRefId, MethodRefId, Names, Symbol, Type, java_name};
-use crate::path::{ClassPath, EntryId, Role};
+use unsnarl_classpath::{ClassPath, EntryId, Role};
 
 /// A class or method that could not be read, and why. The rest of the program is not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]

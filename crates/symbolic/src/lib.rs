@@ -46,13 +46,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use unsnarl_classpath::Role;
 use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
 use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
 use unsnarl_program::names::Type;
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, MethodId, Program};
 
 use deeds::Deeds;

@@ -484,7 +484,7 @@ fn recursive(heap: &Heap<'_>) -> Vec<InstanceId> {
 
 /// A short name of an abstract thread for people.
 pub(crate) fn name(program: &Program<'_>, heap: &Heap<'_>, thread: OriginId) -> String {
-    use unsnarl_program::path::Role;
+    use unsnarl_classpath::Role;
     let origin = &heap.origins[thread];
     let kind = match origin.kind {
         OriginKind::Main => return "main".to_owned(),

@@ -19,8 +19,8 @@ use crate::body::StatementId;
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::heap::{self, Instance, InstanceId, ModelCall, OriginId, Variable};
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A call, by a statement or by a model on behalf of a statement.

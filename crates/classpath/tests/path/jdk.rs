@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use unsnarl_program::path::{JdkChoice, Role, Severity};
+use unsnarl_classpath::{JdkChoice, Role, Severity};
 
 use crate::build::*;
 use crate::image::{open, small};

@@ -1,6 +1,6 @@
 //! Jars, and archives inside archives.
 
-use unsnarl_program::path::{ClassPath, JdkChoice, Options, Role};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options, Role};
 
 use crate::build::*;
 

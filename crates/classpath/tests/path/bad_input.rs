@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use unsnarl_program::path::{JdkChoice, Severity};
+use unsnarl_classpath::{JdkChoice, Severity};
 
 use crate::build::*;
 use crate::image;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use rawzip::{CompressionMethod, ZipArchiveWriter};
-use unsnarl_program::path::{ClassPath, EntryId, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, EntryId, JdkChoice, Options};
 
 /// A folder that vanishes with the test.
 pub(crate) struct Folder(tempfile::TempDir);

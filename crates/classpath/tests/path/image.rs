@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 
 /// Opens a JDK alone.
 pub(crate) fn open(jdk: JdkChoice) -> ClassPath {

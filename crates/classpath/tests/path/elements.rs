@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use unsnarl_program::path::{Role, Severity, split_class_path};
+use unsnarl_classpath::{Role, Severity, split_class_path};
 
 use crate::build::*;
 
