@@ -19,7 +19,7 @@ use unsnarl_trace::session::{
     self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
 };
 
-use crate::ahead::Ahead;
+use crate::classpath_lookahead::ClassPathLookahead;
 use crate::fields::Fields;
 use crate::options::Options;
 use crate::session::{Session, lock};
@@ -52,7 +52,7 @@ pub(crate) struct Watch {
     definer: OnceLock<Vec<u8>>,
     early: Mutex<Vec<Vec<u8>>>,
     fields: RwLock<Fields>,
-    ahead: Mutex<Ahead>,
+    lookahead: Mutex<ClassPathLookahead>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
     /// Whether a class was loaded that may make a stream parallel behind its first operations.
@@ -74,7 +74,7 @@ impl Watch {
             definer: OnceLock::new(),
             early: Mutex::default(),
             fields: RwLock::default(),
-            ahead: Mutex::default(),
+            lookahead: Mutex::default(),
             ready: AtomicBool::new(false),
             names_parallel: AtomicBool::new(false),
             plan,
@@ -83,7 +83,7 @@ impl Watch {
 
     /// From now on classes get hooks. Classes of the program may be found on the class path before they are loaded.
     pub(crate) fn start(&self, class_path: &OsStr) {
-        *lock(&self.ahead) = Ahead::new(class_path);
+        *lock(&self.lookahead) = ClassPathLookahead::new(class_path);
         let never = self.plan.never_watched();
         if !never.is_empty() {
             let never = never.join(", ");
@@ -421,14 +421,14 @@ impl Surroundings for Watch {
 
     fn assumed(&self, field: &FieldName) -> Volatility {
         match self.watches(&field.class) {
-            true => self.fields().assumed(field, &mut lock(&self.ahead)),
+            true => self.fields().assumed(field, &mut lock(&self.lookahead)),
             false => Volatility::Unknown,
         }
     }
 
     fn group(&self, field: &FieldName) -> u64 {
         match self.watches(&field.class) {
-            true => self.fields().group(field, &mut lock(&self.ahead)),
+            true => self.fields().group(field, &mut lock(&self.lookahead)),
             false => 0,
         }
     }

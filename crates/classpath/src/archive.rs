@@ -15,21 +15,21 @@ use std::sync::Arc;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use rawzip::{CompressionMethod, ErrorKind, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
 
-use super::problem::{LoadError, Reason};
+use crate::problem::{LoadError, Reason};
 
 /// The bytes of an archive, possibly a part of another archive's.
 #[derive(Clone)]
-pub(super) struct SharedBytes {
+pub(crate) struct SharedBytes {
     bytes: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
 /// An archive that is open.
-pub(super) type Archive = ZipSliceArchive<SharedBytes>;
+pub(crate) type Archive = ZipSliceArchive<SharedBytes>;
 
 /// Where an entry lies in its archive.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct EntryPlace {
+pub(crate) struct EntryPlace {
     wayfinder: ZipArchiveEntryWayfinder,
     header_offset: u64,
     method: CompressionMethod,
@@ -38,30 +38,30 @@ pub(super) struct EntryPlace {
 
 /// One line of an archive's list of entries.
 #[derive(Debug)]
-pub(super) struct Record<'a> {
-    pub(super) path: &'a [u8],
-    pub(super) place: EntryPlace,
+pub(crate) struct Record<'a> {
+    pub(crate) path: &'a [u8],
+    pub(crate) place: EntryPlace,
 }
 
 /// A reason and its offset, before it is known in which file.
 #[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) offset: Option<u64>,
-    pub(super) reason: Reason,
+pub(crate) struct Fault {
+    pub(crate) offset: Option<u64>,
+    pub(crate) reason: Reason,
 }
 
 impl Fault {
-    pub(super) fn new(offset: impl Into<Option<u64>>, reason: Reason) -> Self {
+    pub(crate) fn new(offset: impl Into<Option<u64>>, reason: Reason) -> Self {
         Self { offset: offset.into(), reason }
     }
 
-    pub(super) fn within(self, file: impl Into<String>) -> LoadError {
+    pub(crate) fn within(self, file: impl Into<String>) -> LoadError {
         LoadError::new(file, self.offset, self.reason)
     }
 }
 
 impl SharedBytes {
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
         let range = 0..bytes.len();
         Self { bytes: Arc::new(bytes), range }
     }
@@ -86,7 +86,7 @@ impl fmt::Debug for SharedBytes {
 }
 
 /// Finds the list of entries.
-pub(super) fn open(bytes: SharedBytes) -> Result<Archive, Fault> {
+pub(crate) fn open(bytes: SharedBytes) -> Result<Archive, Fault> {
     let length = bytes.as_ref().len() as u64;
     let begins_like_zip = bytes.as_ref().starts_with(b"PK");
     let start = describe_start(bytes.as_ref());
@@ -103,7 +103,7 @@ pub(super) fn open(bytes: SharedBytes) -> Result<Archive, Fault> {
 }
 
 /// The files in the archive, in its own order, up to the first fault in the list of entries.
-pub(super) fn records(archive: &Archive) -> (Vec<Record<'_>>, Option<Fault>) {
+pub(crate) fn records(archive: &Archive) -> (Vec<Record<'_>>, Option<Fault>) {
     let bytes = archive.get_ref().as_ref();
     let mut records = Vec::new();
     let mut next_offset = archive.directory_offset();
@@ -132,7 +132,7 @@ pub(super) fn records(archive: &Archive) -> (Vec<Record<'_>>, Option<Fault>) {
 }
 
 /// The bytes of an entry: borrowed if they are stored as they are.
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     archive: &'a Archive,
     place: &EntryPlace,
     limit: u64,
@@ -165,7 +165,7 @@ pub(super) fn read<'a>(
 }
 
 /// The bytes of an entry that is itself an archive, without a copy if they are stored as they are.
-pub(super) fn read_shared(
+pub(crate) fn read_shared(
     archive: &Archive,
     place: &EntryPlace,
     limit: u64,
@@ -180,7 +180,7 @@ pub(super) fn read_shared(
 }
 
 /// How many bytes reading the entry will allocate.
-pub(super) fn allocation(place: &EntryPlace) -> u64 {
+pub(crate) fn allocation(place: &EntryPlace) -> u64 {
     match place.method {
         CompressionMethod::STORE => 0,
         _ => place.wayfinder.uncompressed_size_hint(),
@@ -204,7 +204,7 @@ fn locate(archive: &Archive, place: &EntryPlace, limit: u64) -> Result<(Range<us
 }
 
 /// Unpacks `size` bytes; the offset of a fault is relative to `data`.
-pub(super) fn inflate(data: &[u8], size: u64, zlib_header: bool) -> Result<Vec<u8>, Fault> {
+pub(crate) fn inflate(data: &[u8], size: u64, zlib_header: bool) -> Result<Vec<u8>, Fault> {
     // No deflate stream grows by more than 1032; a claim beyond that is not worth the memory.
     let possible = (data.len() as u64).saturating_mul(1032).saturating_add(64);
     if size > possible {

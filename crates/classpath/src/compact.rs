@@ -4,8 +4,8 @@
 //! Undone as the JDK's own `libjimage` does. A class file up to the end of its constants is rebuilt,
 //! the rest is as it was.
 
-use super::archive::Fault;
-use super::problem::Reason;
+use crate::archive::Fault;
+use crate::problem::Reason;
 
 /// A whole text in the image's strings.
 const EXTERNAL_STRING: u8 = 23;
@@ -14,7 +14,7 @@ const EXTERNAL_DESCRIPTOR: u8 = 25;
 
 /// Rebuilds a class file of `size` bytes; `string` looks up the image's strings. Offsets of faults
 /// are relative to `packed`.
-pub(super) fn expand<'a>(
+pub(crate) fn expand<'a>(
     packed: &'a [u8],
     size: u64,
     string: impl Fn(u64) -> Result<&'a [u8], Fault>,

@@ -12,25 +12,25 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 use unsnarl_classfile::read::ClassFile;
 
-use super::problem::{LoadError, Reason};
-use super::{CLASS_LIMIT, name, read_file};
+use crate::problem::{LoadError, Reason};
+use crate::{CLASS_LIMIT, name, read_file};
 
 /// What a folder holds.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(crate) struct Contents {
     /// The class files with the names that their paths give them, by folder and sorted.
-    pub(super) classes: Vec<(Vec<u8>, PathBuf)>,
+    pub(crate) classes: Vec<(Vec<u8>, PathBuf)>,
     /// How many jars lie around.
-    pub(super) jars: usize,
+    pub(crate) jars: usize,
     /// What could not be looked into.
-    pub(super) errors: Vec<LoadError>,
+    pub(crate) errors: Vec<LoadError>,
 }
 
 /// Deeper than any package.
 const DEPTH_LIMIT: usize = 128;
 
 /// Lists the class files of a folder, and of the folders in it.
-pub(super) fn walk(root: &Path) -> Contents {
+pub(crate) fn walk(root: &Path) -> Contents {
     let mut walk = Walk {
         contents: Contents::default(),
         chain: root.canonicalize().into_iter().collect(),
@@ -42,7 +42,7 @@ pub(super) fn walk(root: &Path) -> Contents {
 
 /// Names classes by what their files say, where the folder is not the root of their packages but has
 /// it somewhere below: `target` for `target/classes`. One class of each folder speaks for all in it.
-pub(super) fn find_roots(classes: &mut [(Vec<u8>, PathBuf)]) {
+pub(crate) fn find_roots(classes: &mut [(Vec<u8>, PathBuf)]) {
     for group in classes.chunk_by_mut(|(_, one), (_, other)| one.parent() == other.parent()) {
         let strip = group.iter().find_map(|(path_name, file)| {
             let bytes = read_file(file, CLASS_LIMIT).ok()?;

@@ -18,13 +18,13 @@ use std::path::Path;
 use memmap2::Mmap;
 use rustc_hash::FxHashMap;
 
-use super::archive::{self, Fault};
-use super::compact;
-use super::problem::Reason;
+use crate::archive::{self, Fault};
+use crate::compact;
+use crate::problem::Reason;
 
 /// A runtime image that is open.
 #[derive(Debug)]
-pub(super) struct Image {
+pub(crate) struct Image {
     map: Mmap,
     layout: Layout,
     modules: Vec<String>,
@@ -32,7 +32,7 @@ pub(super) struct Image {
 
 /// Where the contents of a class lie in its image.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Resource {
+pub(crate) struct Resource {
     /// Offset in the file.
     start: u64,
     /// Length when packed; 0 if it is not packed.
@@ -73,13 +73,13 @@ const SIZE: usize = 7;
 const KINDS: usize = 9;
 
 /// Whether a file that begins like this is a runtime image.
-pub(super) fn is_image(start: &[u8]) -> bool {
+pub(crate) fn is_image(start: &[u8]) -> bool {
     start.starts_with(&MAGIC.to_le_bytes()) || start.starts_with(&MAGIC.to_be_bytes())
 }
 
 impl Image {
     /// Maps the file and reads its header.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
         let unreadable =
             |error: std::io::Error| Fault::new(None, Reason::Unreadable(error.to_string()));
         let file = File::open(path).map_err(unreadable)?;
@@ -93,7 +93,7 @@ impl Image {
 
     /// Calls `each` with the name of every class and its place, in the order of the contents, and
     /// returns what is wrong with the image.
-    pub(super) fn classes(&mut self, mut each: impl FnMut(&[u8], Resource)) -> Vec<Fault> {
+    pub(crate) fn classes(&mut self, mut each: impl FnMut(&[u8], Resource)) -> Vec<Fault> {
         let mut classes = Vec::with_capacity(self.layout.resources);
         let mut modules = Modules::default();
         let mut broken: Option<(usize, Fault)> = None;
@@ -140,7 +140,7 @@ impl Image {
     }
 
     /// The contents of a class, borrowed from the mapping where they are not packed.
-    pub(super) fn read(&self, resource: &Resource, limit: u64) -> Result<Cow<'_, [u8]>, Fault> {
+    pub(crate) fn read(&self, resource: &Resource, limit: u64) -> Result<Cow<'_, [u8]>, Fault> {
         let start = resource.start as usize;
         let length = if resource.packed == 0 { resource.size } else { resource.packed };
         let contents = start
@@ -155,7 +155,7 @@ impl Image {
     }
 
     /// The module of a class.
-    pub(super) fn module(&self, resource: &Resource) -> &str {
+    pub(crate) fn module(&self, resource: &Resource) -> &str {
         self.modules.get(usize::from(resource.module)).map_or("", String::as_str)
     }
 

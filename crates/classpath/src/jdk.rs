@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::problem::{LoadError, Problem, Reason, Severity};
+use crate::problem::{LoadError, Problem, Reason, Severity};
 
 /// Where the classes of the JDK come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +42,13 @@ pub struct Jdk {
 
 /// The files that hold a JDK's classes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Classes {
+pub(crate) enum Classes {
     Image(PathBuf),
     Jars(Vec<PathBuf>),
 }
 
 /// The JDK, or nothing and the reason.
-pub(super) fn locate(choice: &JdkChoice, problems: &mut Vec<Problem>) -> Option<(Jdk, Classes)> {
+pub(crate) fn locate(choice: &JdkChoice, problems: &mut Vec<Problem>) -> Option<(Jdk, Classes)> {
     match choice {
         JdkChoice::None => None,
         JdkChoice::Home(home) => match classes_of(home) {
@@ -128,7 +128,7 @@ fn describe(home: &Path, classes: &Classes, problems: &mut Vec<Problem>) -> Jdk 
     let version = std::fs::read(&file).ok().and_then(|bytes| java_version(&bytes));
     let known = version.as_deref().and_then(feature_release);
     let release = known.unwrap_or(match classes {
-        Classes::Image(_) => super::DEFAULT_RELEASE,
+        Classes::Image(_) => crate::DEFAULT_RELEASE,
         Classes::Jars(_) => 8,
     });
     if known.is_none() {

@@ -15,12 +15,12 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use super::Role;
-use super::archive::{EntryPlace, Record};
-use super::name;
+use crate::Role;
+use crate::archive::{EntryPlace, Record};
+use crate::name;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     Boot,
     War,
     Ear,
@@ -31,15 +31,15 @@ pub(super) enum Layout {
 
 /// A class of an archive.
 #[derive(Debug)]
-pub(super) struct Class<'a> {
-    pub(super) name: Cow<'a, [u8]>,
+pub(crate) struct Class<'a> {
+    pub(crate) name: Cow<'a, [u8]>,
     /// The release from which on it counts; 0 for all.
-    pub(super) version: u16,
-    pub(super) place: EntryPlace,
+    pub(crate) version: u16,
+    pub(crate) place: EntryPlace,
 }
 
 impl Layout {
-    pub(super) fn of(file: &str, records: &[Record<'_>]) -> Self {
+    pub(crate) fn of(file: &str, records: &[Record<'_>]) -> Self {
         let has = |prefix: &[u8]| records.iter().any(|record| record.path.starts_with(prefix));
         let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
         if has(b"BOOT-INF/") {
@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// The prefixes under which paths are class names, in the order in which they are searched.
-    pub(super) fn roots(self, role: Role) -> Vec<(&'static str, Role)> {
+    pub(crate) fn roots(self, role: Role) -> Vec<(&'static str, Role)> {
         let library = role.max(Role::Library);
         match self {
             Self::Boot => vec![("BOOT-INF/classes/", role), ("", library)],
@@ -69,7 +69,7 @@ impl Layout {
     }
 
     /// The role of an archive inside this one, if it counts.
-    pub(super) fn nested(self, path: &[u8], role: Role) -> Option<Role> {
+    pub(crate) fn nested(self, path: &[u8], role: Role) -> Option<Role> {
         let extension = path.rsplit(|&byte| byte == b'.').next()?;
         let is = |kind: &str| extension.eq_ignore_ascii_case(kind.as_bytes());
         let library = role.max(Role::Library);
@@ -91,7 +91,7 @@ impl Layout {
 
     /// The classes under a prefix. From a multi-release jar, each comes in its last version up to
     /// `release`; 0 means that the jar is none.
-    pub(super) fn classes<'a>(
+    pub(crate) fn classes<'a>(
         self,
         prefix: &str,
         records: &[Record<'a>],

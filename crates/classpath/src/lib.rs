@@ -40,6 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use unsnarl_entity::{EntityId, Interner, PrimaryMap, entity_id};
 
 pub use jdk::{Jdk, JdkChoice};
+pub use manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
 pub use problem::{LoadError, Problem, Reason, Severity};
 pub use texts::read_texts;
 

@@ -9,7 +9,7 @@ use unsnarl_classfile::mutf8;
 
 /// The class name of a path relative to its root: `a/B.class` is `a/B`. What is not UTF-8 stays as it
 /// is.
-pub(super) fn class_of_path(path: &[u8]) -> Option<Cow<'_, [u8]>> {
+pub(crate) fn class_of_path(path: &[u8]) -> Option<Cow<'_, [u8]>> {
     let stem = path.strip_suffix(b".class")?;
     // `a/.class` and `.class` name nothing.
     if stem.is_empty() || stem.ends_with(b"/") {
@@ -19,6 +19,6 @@ pub(super) fn class_of_path(path: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 /// A class name for people, and for finding its file.
-pub(super) fn display(name: &[u8]) -> Cow<'_, str> {
+pub(crate) fn display(name: &[u8]) -> Cow<'_, str> {
     mutf8::to_str(name)
 }

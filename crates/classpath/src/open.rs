@@ -8,26 +8,26 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::read::ClassFile;
 use unsnarl_entity::{Interner, PrimaryMap};
 
-use super::archive::{self, Archive, EntryPlace, Fault, Record, SharedBytes};
-use super::image::{self, Image};
-use super::jdk::{self, Classes};
-use super::layout::{self, Layout};
-use super::manifest::Manifest;
-use super::problem::{LoadError, Problem, Reason, Severity};
-use super::{
+use crate::archive::{self, Archive, EntryPlace, Fault, Record, SharedBytes};
+use crate::image::{self, Image};
+use crate::jdk::{self, Classes};
+use crate::layout::{self, Layout};
+use crate::manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
+use crate::problem::{LoadError, Problem, Reason, Severity};
+use crate::{
     ClassPath, Container, ContainerId, ContainerKind, DEFAULT_RELEASE, Entry, MODULE_INFO, Options,
     Place, Role, Root, RootId, folder, read_file,
 };
 
 /// A jar, a war or whatever else is read as a whole.
-pub(super) const ARCHIVE_LIMIT: u64 = 4 << 30;
+pub(crate) const ARCHIVE_LIMIT: u64 = 4 << 30;
 /// All archives that are packed inside others together.
 const NESTED_LIMIT: u64 = 1 << 30;
 /// A jar in a war in an ear, and one to spare.
 const NESTING_LIMIT: usize = 4;
 const MANIFEST_LIMIT: u64 = 4 << 20;
 
-pub(super) fn open(options: &Options) -> ClassPath {
+pub(crate) fn open(options: &Options) -> ClassPath {
     let mut problems = Vec::new();
     let located = jdk::locate(&options.jdk, &mut problems);
     let (jdk, classes) = located.unzip();
@@ -227,7 +227,7 @@ impl Opening {
         let mut missing = Vec::new();
         let mut named = Vec::new();
         for url in manifest.class_path {
-            match path_of_url(path, &url) {
+            match resolve_class_path_url(path, &url) {
                 Some(path) if path.exists() => named.push(path),
                 _ => missing.push(url),
             }
@@ -321,9 +321,9 @@ impl Opening {
     }
 
     fn manifest(&mut self, archive: &Archive, records: &[Record<'_>], file: &str) -> Manifest {
-        let path = b"META-INF/MANIFEST.MF";
-        let Some(record) = records.iter().find(|record| record.path.eq_ignore_ascii_case(path))
-        else {
+        let mut records = records.iter();
+        let is_manifest = |record: &&Record<'_>| record.path.eq_ignore_ascii_case(MANIFEST_PATH);
+        let Some(record) = records.find(is_manifest) else {
             return Manifest::default();
         };
         match archive::read(archive, &record.place, MANIFEST_LIMIT) {
@@ -387,28 +387,6 @@ fn unpacked_libraries(folder: &Path) -> Vec<PathBuf> {
     let present = libraries.iter().filter(|libraries| libraries.is_dir());
     // A folder that cannot be read was named when it was walked.
     present.filter_map(|libraries| expand(&libraries.join("*")).ok()).flatten().collect()
-}
-
-/// The file that a manifest's `Class-Path` means: a URL relative to the jar that holds it.
-fn path_of_url(jar: &Path, url: &str) -> Option<PathBuf> {
-    let path = match url.split_once(':') {
-        Some(("file", path)) => path,
-        Some((scheme, _)) if scheme.len() > 1 => return None,
-        _ => url,
-    };
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [byte, tail @ ..] = rest {
-        let escaped = (*byte == b'%').then(|| tail.get(..2)).flatten();
-        let escaped = escaped.and_then(|hex| std::str::from_utf8(hex).ok());
-        let (byte, tail) = match escaped.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(escaped) => (escaped, &tail[2..]),
-            None => (*byte, tail),
-        };
-        bytes.push(byte);
-        rest = tail;
-    }
-    Some(jar.parent()?.join(String::from_utf8(bytes).ok()?))
 }
 
 fn is_class(path: &Path, bytes: &[u8]) -> bool {

@@ -133,11 +133,11 @@ pub enum Reason {
 }
 
 impl LoadError {
-    pub(super) fn new(file: impl Into<String>, offset: Option<u64>, reason: Reason) -> Self {
+    pub(crate) fn new(file: impl Into<String>, offset: Option<u64>, reason: Reason) -> Self {
         Self { file: file.into(), offset, reason }
     }
 
-    pub(super) fn io(file: impl Into<String>, error: &std::io::Error) -> Self {
+    pub(crate) fn io(file: impl Into<String>, error: &std::io::Error) -> Self {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => Reason::Missing,
             _ => Reason::Unreadable(error.to_string()),

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::archive::{self, Fault, SharedBytes};
-use super::open::ARCHIVE_LIMIT;
-use super::{LoadError, read_file};
+use crate::archive::{self, Fault, SharedBytes};
+use crate::open::ARCHIVE_LIMIT;
+use crate::{LoadError, read_file};
 
 /// No source file is larger.
 const TEXT_LIMIT: u64 = 16 << 20;

@@ -1,45 +1,45 @@
-//! What the files of the class path say of classes that are not loaded yet.
+//! Looks classes up on the class path before the JVM loads them.
 //!
-//! Code is rewritten before the classes are loaded whose fields it accesses, and what can be reported together depends on
-//! what these are. So their files are read ahead: only of classes that are asked for, each once. What is found is a guess:
-//! another loader may have another class of the name, and another agent may change it. Whoever uses it must ask again
+//! Code is rewritten before the classes are loaded whose fields it accesses, and which accesses can be reported together
+//! depends on these classes. So their files are read early: only of classes that are asked for, each once. The answer is a
+//! guess: another loader may have another class of the name, and another agent may change it. Whoever uses it must ask again
 //! when the class is loaded.
 //!
-//! *Invariants*: nothing of the JVM is called, no file stays open, and nothing fails: what cannot be read is not known.
-//! Neither is a class of which a jar has several versions. What the `Class-Path` in a jar's manifest names comes right behind
-//! the jar, as the JVM has it.
+//! *Invariants*: nothing of the JVM is called, no file stays open, and nothing fails: what cannot be read is unknown.
+//! So is a class of which a jar has several versions. What the `Class-Path` in a jar's manifest names follows the jar
+//! immediately, as in the JVM.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use flate2::read::DeflateDecoder;
 use rawzip::{CompressionMethod, RECOMMENDED_BUFFER_SIZE, ZipArchive, ZipArchiveEntryWayfinder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::read::ClassFile;
+use unsnarl_classpath::{MANIFEST_PATH, Manifest, resolve_class_path_url};
 
 use crate::fields::Class;
 
-/// No class file is longer that is worth the time.
+/// Longer class files are not worth the time.
 const LONGEST_FILE: u64 = 4 << 20;
 const CLASS: &[u8] = b".class";
 const VERSIONS: &[u8] = b"META-INF/versions/";
-const MANIFEST: &[u8] = b"META-INF/MANIFEST.MF";
-const CLASS_PATH: &[u8] = b"Class-Path:";
 
 /// The class path, and the classes that were asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Ahead {
-    places: Vec<Place>,
+pub(crate) struct ClassPathLookahead {
+    elements: Vec<Element>,
     /// The files and folders that were opened.
     opened: FxHashSet<PathBuf>,
     classes: FxHashMap<Vec<u8>, Option<Class>>,
 }
 
+/// An element of the class path.
 #[derive(Debug)]
-enum Place {
+enum Element {
     Unopened(PathBuf),
     Folder(PathBuf),
     Jar(PathBuf, FxHashMap<Vec<u8>, Entry>),
@@ -54,15 +54,15 @@ enum Entry {
     Ambiguous,
 }
 
-impl Ahead {
-    /// The places of a class path, as the JVM writes it. They are looked at when a class is asked for.
+impl ClassPathLookahead {
+    /// The elements of a class path, as the JVM writes it. They are opened when a class is asked for.
     pub(crate) fn new(class_path: &OsStr) -> Self {
-        let places = class_path.as_bytes().split(|&byte| byte == b':').map(|place| {
+        let elements = class_path.as_bytes().split(|&byte| byte == b':').map(|element| {
             // An empty name is the folder in which the JVM was started.
-            let place = if place.is_empty() { b"." } else { place };
-            Place::Unopened(OsStr::from_bytes(place).into())
+            let element = if element.is_empty() { b"." } else { element };
+            Element::Unopened(OsStr::from_bytes(element).into())
         });
-        Self { places: places.collect(), ..Self::default() }
+        Self { elements: elements.collect(), ..Self::default() }
     }
 
     /// What the first file of a class says, by its internal name.
@@ -79,9 +79,9 @@ impl Ahead {
     /// The bytes of the first file of a class; nothing if they cannot be known.
     fn read(&mut self, class: &[u8]) -> Option<Vec<u8>> {
         let mut next = 0;
-        while next < self.places.len() {
+        while next < self.elements.len() {
             self.open(next);
-            if let Some(bytes) = self.places[next].read(class) {
+            if let Some(bytes) = self.elements[next].read(class) {
                 return bytes;
             }
             next += 1;
@@ -89,24 +89,24 @@ impl Ahead {
         None
     }
 
-    /// Opens a place, behind which come those that its manifest names. What was opened before has been asked already.
-    fn open(&mut self, place: usize) {
-        let Place::Unopened(path) = &self.places[place] else { return };
+    /// Opens an element, and puts those that its manifest names after it. What was opened before has been asked already.
+    fn open(&mut self, index: usize) {
+        let Element::Unopened(path) = &self.elements[index] else { return };
         let opened = match path.canonicalize() {
-            Ok(path) if self.opened.insert(path.clone()) => Place::open(path),
-            _ => Place::Nothing,
+            Ok(path) if self.opened.insert(path.clone()) => Element::open(path),
+            _ => Element::Nothing,
         };
         let named = match &opened {
-            Place::Jar(path, entries) => named_by_manifest(path, entries),
+            Element::Jar(path, entries) => named_by_manifest(path, entries),
             _ => Vec::new(),
         };
-        self.places[place] = opened;
-        let behind = place + 1;
-        self.places.splice(behind..behind, named.into_iter().map(Place::Unopened));
+        self.elements[index] = opened;
+        let next = index + 1;
+        self.elements.splice(next..next, named.into_iter().map(Element::Unopened));
     }
 }
 
-impl Place {
+impl Element {
     /// The bytes of a class; an inner nothing if it is there and its bytes cannot be known.
     fn read(&self, class: &[u8]) -> Option<Option<Vec<u8>>> {
         match self {
@@ -117,7 +117,7 @@ impl Place {
                 Some(limited(file))
             }
             Self::Jar(path, entries) => match entries.get(class)? {
-                Entry::At(place, method) => Some(read_entry(path, *place, *method)),
+                Entry::At(wayfinder, method) => Some(read_entry(path, *wayfinder, *method)),
                 Entry::Ambiguous => Some(None),
             },
         }
@@ -147,80 +147,18 @@ fn limited(source: impl Read) -> Option<Vec<u8>> {
     (length as u64 <= LONGEST_FILE).then_some(bytes)
 }
 
-/// The files and folders that the manifest of a jar puts on the class path, as URLs that are relative to it.
+/// The files and folders that the manifest of a jar adds to the class path.
 fn named_by_manifest(jar: &Path, entries: &FxHashMap<Vec<u8>, Entry>) -> Vec<PathBuf> {
-    let Some(Entry::At(place, method)) = entries.get(MANIFEST) else { return Vec::new() };
-    let Some(manifest) = read_entry(jar, *place, *method) else { return Vec::new() };
-    let names = class_path(&manifest);
-    let names = names.split(u8::is_ascii_whitespace).filter(|name| !name.is_empty());
-    names.filter_map(|name| resolve(jar, name)).collect()
-}
-
-/// The value of `Class-Path` in the main section of a manifest. A line goes on behind a line break and a space.
-fn class_path(manifest: &[u8]) -> Vec<u8> {
-    let mut value = Vec::new();
-    let mut goes_on = false;
-    for line in manifest.split(|&byte| byte == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match line.split_first() {
-            Some((b' ', rest)) if goes_on => value.extend(rest),
-            Some((b' ', _)) => {}
-            Some(_) => {
-                let (name, rest) = line.split_at(line.len().min(CLASS_PATH.len()));
-                goes_on = name.eq_ignore_ascii_case(CLASS_PATH);
-                if goes_on {
-                    value = rest.to_vec();
-                }
-            }
-            None => break,
-        }
-    }
-    value
-}
-
-/// What a URL in a manifest stands for, if that is there: a folder if it ends with a slash, else a jar.
-fn resolve(jar: &Path, url: &[u8]) -> Option<PathBuf> {
-    let path = match url.iter().position(|&byte| byte == b':') {
-        Some(end) if url[..end].eq_ignore_ascii_case(b"file") => &url[end + 1..],
-        Some(_) => return None,
-        None => url,
-    };
-    // An empty host.
-    let path = path.strip_prefix(b"//").unwrap_or(path);
-    let mut resolved = jar.parent()?.to_owned();
-    for part in Path::new(OsStr::from_bytes(&decoded(path))).components() {
-        match part {
-            Component::ParentDir => {
-                resolved.pop();
-            }
-            Component::CurDir => {}
-            // What begins with a slash replaces all before it.
-            part => resolved.push(part),
-        }
-    }
-    let is_folder = fs::metadata(&resolved).ok()?.is_dir();
-    (is_folder == path.ends_with(b"/")).then_some(resolved)
-}
-
-/// A part of a URL without what stands for other bytes there.
-fn decoded(text: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
-        let digits = digits.and_then(|digits| str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) if first == b'%' => {
-                bytes.push(byte);
-                rest = &behind[2..];
-            }
-            _ => {
-                bytes.push(first);
-                rest = behind;
-            }
-        }
-    }
-    bytes
+    let Some(Entry::At(wayfinder, method)) = entries.get(MANIFEST_PATH) else { return Vec::new() };
+    let Some(manifest) = read_entry(jar, *wayfinder, *method) else { return Vec::new() };
+    let urls = Manifest::parse(&manifest).class_path;
+    let existing = urls.iter().filter_map(|url| {
+        let path = resolve_class_path_url(jar, url)?;
+        // To the JVM a URL stands for a folder if it ends with a slash, and else for a jar.
+        let is_folder = fs::metadata(&path).ok()?.is_dir();
+        (is_folder == url.ends_with('/')).then_some(path)
+    });
+    existing.collect()
 }
 
 /// The classes of a jar, and its manifest under its whole name.
@@ -231,9 +169,9 @@ fn entries(path: &Path) -> Option<FxHashMap<Vec<u8>, Entry>> {
     let mut entries = archive.entries(&mut buffer);
     while let Some(entry) = entries.next_entry().ok()? {
         let path = entry.file_path();
-        if path.as_bytes().eq_ignore_ascii_case(MANIFEST) {
-            let place = Entry::At(entry.wayfinder(), entry.compression_method());
-            classes.entry(MANIFEST.to_vec()).or_insert(place);
+        if path.as_bytes().eq_ignore_ascii_case(MANIFEST_PATH) {
+            let manifest = Entry::At(entry.wayfinder(), entry.compression_method());
+            classes.entry(MANIFEST_PATH.to_vec()).or_insert(manifest);
         }
         let Some(name) = path.as_bytes().strip_suffix(CLASS) else { continue };
         let versioned = name.strip_prefix(VERSIONS).map(|rest| {
@@ -245,10 +183,10 @@ fn entries(path: &Path) -> Option<FxHashMap<Vec<u8>, Entry>> {
                 classes.insert(name.to_vec(), Entry::Ambiguous);
             }
             None => {
-                let place = Entry::At(entry.wayfinder(), entry.compression_method());
+                let found = Entry::At(entry.wayfinder(), entry.compression_method());
                 // Of two entries of one name it is not known which counts.
                 let known = classes.contains_key(name);
-                classes.insert(name.to_vec(), if known { Entry::Ambiguous } else { place });
+                classes.insert(name.to_vec(), if known { Entry::Ambiguous } else { found });
             }
         }
     }
@@ -257,12 +195,12 @@ fn entries(path: &Path) -> Option<FxHashMap<Vec<u8>, Entry>> {
 
 fn read_entry(
     jar: &Path,
-    place: ZipArchiveEntryWayfinder,
+    wayfinder: ZipArchiveEntryWayfinder,
     method: CompressionMethod,
 ) -> Option<Vec<u8>> {
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let archive = ZipArchive::from_file(open(jar)?, &mut buffer).ok()?;
-    let entry = archive.get_entry(place).ok()?;
+    let entry = archive.get_entry(wayfinder).ok()?;
     if method == CompressionMethod::STORE {
         limited(entry.reader())
     } else if method == CompressionMethod::DEFLATE {
@@ -303,10 +241,10 @@ mod tests {
         for place in [classes.clone(), jar(folder.path(), &classes, &[])] {
             let mut path = b"/nowhere:".to_vec();
             path.extend(place.as_os_str().as_bytes());
-            let mut ahead = Ahead::new(OsStr::from_bytes(&path));
-            assert!(ahead.class(b"p/A").is_some(), "{}", place.display());
-            assert!(ahead.class(b"p/B").is_some(), "{}", place.display());
-            assert!(ahead.class(b"p/C").is_none());
+            let mut lookahead = ClassPathLookahead::new(OsStr::from_bytes(&path));
+            assert!(lookahead.class(b"p/A").is_some(), "{}", place.display());
+            assert!(lookahead.class(b"p/B").is_some(), "{}", place.display());
+            assert!(lookahead.class(b"p/C").is_none());
         }
     }
 
@@ -338,21 +276,21 @@ mod tests {
         fs::create_dir_all(at("last/p")).unwrap();
         fs::copy(classes.join("p/B.class"), at("last/p/B.class")).unwrap();
 
-        let mut ahead = Ahead::new(at("app.jar").as_os_str());
-        assert!(ahead.class(b"p/A").is_some() && ahead.class(b"p/B").is_some());
-        assert!(ahead.class(b"p/C").is_none());
+        let mut lookahead = ClassPathLookahead::new(at("app.jar").as_os_str());
+        assert!(lookahead.class(b"p/A").is_some() && lookahead.class(b"p/B").is_some());
+        assert!(lookahead.class(b"p/C").is_none());
 
         // A folder needs a slash, and a jar must not have one.
         for wrong in ["last", "lib/first.jar/", "https://last/", "../last/"] {
             jar_with(&at("app.jar"), &format!("Class-Path: {wrong}\n"), None);
-            let mut ahead = Ahead::new(at("app.jar").as_os_str());
-            assert!(ahead.class(b"p/B").is_none(), "{wrong}");
+            let mut lookahead = ClassPathLookahead::new(at("app.jar").as_os_str());
+            assert!(lookahead.class(b"p/B").is_none(), "{wrong}");
         }
     }
 
     /// What a manifest names comes before the rest of the class path.
     #[test]
-    fn what_a_manifest_names_comes_right_behind_its_jar() {
+    fn what_a_manifest_names_comes_right_after_its_jar() {
         let folder = tempfile::tempdir().unwrap();
         let classes = compiled(folder.path());
         let jar = folder.path().join("app.jar");
@@ -361,29 +299,9 @@ mod tests {
         fs::create_dir_all(&other).unwrap();
         fs::write(other.join("A.class"), b"not a class").unwrap();
         let class_path = format!("{}:{}", jar.display(), classes.display());
-        let mut ahead = Ahead::new(OsStr::new(&class_path));
-        assert!(ahead.class(b"p/A").is_none());
-        assert!(ahead.class(b"p/B").is_some());
-    }
-
-    #[test]
-    fn a_manifest_is_read_as_the_jvm_does() {
-        for (manifest, expected) in [
-            (
-                &b"Manifest-Version: 1.0\r\nclass-path: a.jar\r\n  b.jar\r\nX: y\r\n"[..],
-                "a.jar b.jar",
-            ),
-            (b"Class-Path: a.j\n ar", "a.jar"),
-            (b"X: y\n Class-Path: a.jar\n", ""),
-            (b"X: y\n\nName: p/A.class\nClass-Path: a.jar\n", ""),
-            (b"Class-Path", ""),
-            (b"", ""),
-        ] {
-            let value = String::from_utf8(class_path(manifest)).unwrap();
-            assert_eq!(value.trim(), expected);
-        }
-        assert_eq!(decoded(b"a%20b%2"), b"a b%2");
-        assert_eq!(decoded(b"%zz%41"), b"%zzA");
+        let mut lookahead = ClassPathLookahead::new(OsStr::new(&class_path));
+        assert!(lookahead.class(b"p/A").is_none());
+        assert!(lookahead.class(b"p/B").is_some());
     }
 
     #[test]
@@ -395,9 +313,9 @@ mod tests {
         fs::copy(classes.join("p/B.class"), later.join("B.class")).unwrap();
         let base = folder.path().display().to_string();
         let jar = jar(folder.path(), &classes, &["-C", &base, "META-INF/versions/11/p/B.class"]);
-        let mut ahead = Ahead::new(jar.as_os_str());
-        assert!(ahead.class(b"p/A").is_some());
-        assert!(ahead.class(b"p/B").is_none());
+        let mut lookahead = ClassPathLookahead::new(jar.as_os_str());
+        assert!(lookahead.class(b"p/A").is_some());
+        assert!(lookahead.class(b"p/B").is_none());
     }
 
     #[test]
@@ -408,19 +326,22 @@ mod tests {
         let whole = fs::read(&jar).unwrap();
         for length in (0..whole.len()).step_by(13) {
             fs::write(&jar, &whole[..length]).unwrap();
-            assert!(Ahead::new(jar.as_os_str()).class(b"p/A").is_none(), "{length} bytes");
+            assert!(
+                ClassPathLookahead::new(jar.as_os_str()).class(b"p/A").is_none(),
+                "{length} bytes"
+            );
         }
         fs::write(&jar, &whole).unwrap();
-        let mut ahead = Ahead::new(jar.as_os_str());
-        assert!(ahead.class(b"p/B").is_some());
+        let mut lookahead = ClassPathLookahead::new(jar.as_os_str());
+        assert!(lookahead.class(b"p/B").is_some());
         fs::write(&jar, b"another file by now").unwrap();
-        assert!(ahead.class(b"p/A").is_none());
+        assert!(lookahead.class(b"p/A").is_none());
 
         fs::write(classes.join("p/A.class"), b"not a class").unwrap();
         fs::copy(classes.join("p/B.class"), classes.join("p/C.class")).unwrap();
-        let mut ahead = Ahead::new(classes.as_os_str());
-        assert!(ahead.class(b"p/A").is_none());
-        assert!(ahead.class(b"p/C").is_none(), "its name is another one");
-        assert!(ahead.class(b"p").is_none());
+        let mut lookahead = ClassPathLookahead::new(classes.as_os_str());
+        assert!(lookahead.class(b"p/A").is_none());
+        assert!(lookahead.class(b"p/C").is_none(), "its name is another one");
+        assert!(lookahead.class(b"p").is_none());
     }
 }
