@@ -1,46 +1,29 @@
 //! The symbolic execution of a whole program on abstract threads and an abstract heap (seed 000,
 //! chapters 3 and 4): which thread accesses which variable of which object, with which locks, and what
 //! is ordered with what. It does not know what is a defect.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | `facts` | what is known before the execution, whatever the order of statements |
+//! | `execute` | the execution itself: the state, and how statements and calls change it |
+//! | `emit` | what the execution leaves behind: events of accesses, locks and actions |
+//! | `queries` | what detectors ask of the finished [`Execution`]: order, common locks, object use graphs |
 
-mod access;
-mod calls;
-mod confined;
-mod containers;
-mod deeds;
-mod effects;
 mod emit;
 mod event;
 mod execute;
-mod flow;
-mod gather;
-mod hosts;
-mod initializers;
-mod locking;
-mod memory;
-mod method;
-mod order;
-mod oug;
-mod path;
-mod releases;
-mod sharing;
-mod signals;
-mod state;
-mod sweep;
-mod tasks;
-mod threads;
-mod transfer;
-mod views;
-mod within;
+mod facts;
+mod queries;
 
 pub use event::{
     AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
     SeenId, Sharing,
 };
 
-pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
-pub use locking::{Action, LockEvent, LockEventId, LockMoment};
-pub use oug::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
-pub use releases::HeldLock;
+pub use emit::actions::{Deed, DeedKind, Scope, Scopes, ScopesId};
+pub use emit::lock_events::{Action, LockEvent, LockEventId, LockMoment};
+pub use execute::releases::HeldLock;
+pub use queries::object_use_graph::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
 
 use std::sync::Arc;
 
@@ -55,20 +38,21 @@ use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, Orig
 use unsnarl_program::names::Type;
 use unsnarl_program::{ClassId, MethodId, Program};
 
-use deeds::Deeds;
+use emit::actions::Deeds;
 use emit::{Time, TimeId, Ways};
+use execute::releases::Releases;
+use execute::state::{Channel, ChannelId, Joined, State};
 use execute::{Executor, Facts};
-use gather::Gathered;
-use hosts::Hosts;
-use initializers::Initializers;
-use method::Methods;
-use releases::Releases;
-use sharing::{SharingFacts, Watched};
-use signals::Signals;
-use state::{Channel, ChannelId, Joined, State};
-use threads::Threads;
-use views::Views;
-use within::Within;
+use facts::hosts::Hosts;
+use facts::initializers::Initializers;
+use facts::join_loops::Gathered;
+use facts::may_effects::Within;
+use facts::method::Methods;
+use facts::sharing::{SharingFacts, Watched};
+use facts::signals::Signals;
+use facts::threads::Threads;
+use facts::views::Views;
+use facts::{confined, threads};
 
 /// What the symbolic execution found out.
 #[derive(Debug, Default)]

@@ -8,9 +8,9 @@ use unsnarl_program::heap::{InstanceId, OriginKind, Variable};
 
 use super::{Context, EntryId, Executor, Progress, ROUNDS};
 use crate::event::{ContextId, PathStep};
-use crate::path::{Path, Root};
-use crate::state::{Fresh, Holders, ObjectsId, State};
-use crate::threads::sorted;
+use crate::execute::state::{Fresh, Holders, ObjectsId, State};
+use crate::facts::path::{Path, Root};
+use crate::facts::threads::sorted;
 
 /// How a method is entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
