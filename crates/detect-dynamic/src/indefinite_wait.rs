@@ -13,7 +13,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject, hints};
 use unsnarl_trace::{Event, Filter, LockId, Operation, SiteId, Tables, ThreadId};
 
 use crate::calls::CallsId;
@@ -32,8 +32,6 @@ pub(crate) const ENTRY: DetectorEntry = DetectorEntry {
     needs: Needs { events: &EventKind::PROGRESS, tolerates: &Filter::ALL, exact: false },
     make: |_| Box::new(IndefiniteWait::default()),
 };
-
-const HINT: &str = "change the condition and notify while holding the lock, and wait in a loop that tests it first";
 
 #[derive(Default)]
 struct IndefiniteWait {
@@ -198,7 +196,7 @@ impl IndefiniteWait {
         let subject = Subject::locks(lock(on, tables), []);
         let (rule, evidence) = (Rule::IndefiniteWait, Evidence::Observed);
         let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::NOTIFY_UNDER_THE_LOCK.to_owned());
         finding
     }
 }

@@ -39,7 +39,7 @@ use crate::waiting_cycle::{self, Acquisition, Cycle};
 const CYCLE: Cycle = Cycle {
     detector: "dynamic/lock-order",
     evidence: Evidence::Predicted,
-    verdict: waiting_cycle::CAN_WAIT,
+    verdict: unsnarl_findings::lock_cycle::CAN_WAIT,
 };
 
 /// The line in the table.

@@ -16,7 +16,7 @@ use std::hash::BuildHasherDefault;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashSet, FxHasher};
 use unsnarl_findings::{
-    AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject,
+    AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject, hints,
 };
 use unsnarl_trace::{Event, Filter, LockId, Operation, Tables, ThreadId};
 
@@ -46,8 +46,6 @@ static TIMED: Heuristic = Heuristic {
     effect: Effect::lowers(2),
     sentence: "the wait ended after some time, so that the notification was late and not lost",
 };
-
-const HINT: &str = "set a flag under the lock when notifying, and wait in a loop that tests it";
 
 #[derive(Default)]
 struct LostNotify {
@@ -189,7 +187,7 @@ impl LostNotify {
             finding.reasons.push(TIMED.holds());
             finding.severity = Severity::Note;
         }
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::REMEMBER_THE_NOTIFICATION.to_owned());
         finding
     }
 }

@@ -11,7 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject};
+use unsnarl_findings::{
+    Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject, hints,
+};
 use unsnarl_models::{Blocking, Effect as ModelEffect, LockMode};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::{Operation, StatementId};
@@ -27,8 +29,6 @@ use crate::{Input, Output};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/critical-wait";
-
-const HINT: &str = "release the other lock before waiting, or wait with that lock instead";
 
 static NOTIFIER_NEEDS_IT: Heuristic = Heuristic {
     name: "notifier-needs-it",
@@ -300,7 +300,7 @@ impl Critical {
         let rule = Rule::CriticalWait;
         let subject = Subject::locks(waited, kept);
         let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::WAIT_WITHOUT_THE_OTHER_LOCK.to_owned());
         self.add_reasons(describe, &mut finding);
         finding
     }

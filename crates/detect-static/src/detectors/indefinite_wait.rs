@@ -11,7 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Reason, Rule, Severity, Subject};
+use unsnarl_findings::{
+    Effect, Evidence, Finding, Heuristic, Reason, Rule, Severity, Subject, hints,
+};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{ObjectId, OriginId};
@@ -107,7 +109,7 @@ fn unnotified(input: &Input<'_, '_>, wait: LockEventId) -> Option<Finding> {
         }
     };
     let message = format!("{by} waits with {named} at {at} without a limit, and {how}");
-    let hint = "change the condition and notify while holding the lock, and wait in a loop that tests it first";
+    let hint = hints::NOTIFY_UNDER_THE_LOCK;
     Some(finding(describe, wait, lock, message, hint, reason.holds()))
 }
 

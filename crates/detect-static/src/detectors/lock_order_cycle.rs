@@ -17,9 +17,11 @@ mod cycles;
 mod graph;
 mod initializers;
 mod reach;
-mod sets;
 
-use unsnarl_findings::{Access, Effect, Evidence, Finding, Heuristic, Reason, Rule, Subject};
+use unsnarl_findings::lock_cycle::{CAN_WAIT, WaitingThread, cycle_message};
+use unsnarl_findings::{
+    Access, Effect, Evidence, Finding, Heuristic, Reason, Rule, Subject, hints,
+};
 use unsnarl_program::heap::{ObjectId, OriginKind};
 use unsnarl_symbolic::Guard;
 
@@ -31,11 +33,6 @@ use cycles::{Cycles, Step, cycles};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/lock-order";
-/// How many acquisitions the message names.
-const TOLD: usize = 3;
-
-const HINT: &str =
-    "acquire the locks in the same order everywhere, or hold one more lock around all of it";
 
 static SINGLE_LOCKS: Heuristic = Heuristic {
     name: "single-locks",
@@ -87,37 +84,30 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 }
 
 fn finding(describe: &Describe<'_, '_>, cycle: &[Step]) -> Finding {
-    let events = || cycle.iter().map(|step| describe.lock_event(step.event));
     let accesses: Vec<Access> = cycle.iter().map(|step| describe.lock_access(step.event)).collect();
     let first = describe.lock_event(cycle[0].event).thread;
-    let told: Vec<String> = cycle
-        .iter()
-        .zip(events())
-        .take(if cycle[0] == cycle[1] { 1 } else { TOLD })
-        .map(|(step, event)| {
-            let by = match step.event == cycle[0].event {
-                true => describe.one_thread(event.thread),
-                false => describe.other_thread(first, event.thread),
-            };
-            let other = if step.held == step.acquired { "another " } else { "" };
-            let [held, acquired] =
-                [step.held, step.acquired].map(|lock| describe.lock_of(lock).to_string());
-            let at = describe.lock_place(step.event);
-            format!("{by} holds {held} and acquires {other}{acquired} at {at}")
-        })
-        .collect();
-    let more = match cycle.len().saturating_sub(TOLD) {
-        0 if told.len() == 1 => ", and so does another one".to_owned(),
-        0 => String::new(),
-        more => format!(", and so on with {more} more"),
+    let waiting = |step: &Step| {
+        let event = describe.lock_event(step.event);
+        let thread = match step.event == cycle[0].event {
+            true => describe.one_thread(event.thread),
+            false => describe.other_thread(first, event.thread),
+        };
+        let [held, acquired] =
+            [step.held, step.acquired].map(|lock| describe.lock_of(lock).to_string());
+        let other = if step.held == step.acquired { "another " } else { "" };
+        let (acquired, site) = (format!("{other}{acquired}"), describe.lock_place(step.event));
+        WaitingThread { thread, held, acquired, site }
     };
-    let message = format!("{}{more}: they can wait for each other for ever", told.join(", "));
+    let message = match cycle[0] == cycle[1] {
+        true => format!("{}, and so does another one: {CAN_WAIT}", waiting(&cycle[0])),
+        false => cycle_message(cycle.iter().map(waiting), CAN_WAIT),
+    };
     let mut locks = cycle.iter().map(|step| describe.lock_of(step.held));
     let subject = Subject::locks(locks.next().expect("a cycle has locks"), locks);
     let rule = Rule::LockOrderCycle;
     let mut finding = Finding::new(rule, subject, Evidence::Suspected, NAME, message, accesses);
     finding.reasons = reasons(describe, cycle);
-    finding.hint = Some(HINT.to_owned());
+    finding.hint = Some(hints::LOCK_IN_ONE_ORDER.to_owned());
     finding
 }
 

@@ -14,7 +14,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use unsnarl_findings::{
-    Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject,
+    Access, AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject, hints,
 };
 use unsnarl_program::FieldId;
 use unsnarl_program::names::{Type, TypeId};
@@ -187,8 +187,6 @@ fn nobody(input: &Input<'_, '_>, group: &Group<'_>) -> Option<Finding> {
         finding.reasons.push(TIMED.holds());
         finding.severity = Severity::Note;
     }
-    finding.hint = Some(
-        "set a flag under the lock when notifying, and wait in a loop that tests it".to_owned(),
-    );
+    finding.hint = Some(hints::REMEMBER_THE_NOTIFICATION.to_owned());
     Some(finding)
 }

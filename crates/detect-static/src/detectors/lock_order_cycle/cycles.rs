@@ -8,12 +8,12 @@
 //! are alike, so that each could stand for each, every one is told, but not all combinations of them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use unsnarl_findings::lock_cycle::{CycleSet, CycleSets, cycle_set};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Execution, LockEventId, LockMoment};
 
 use super::graph::{Place, Situation, Waiting, waiting};
 use super::reach::Ways;
-use super::sets::{Set, Sets, set};
 use crate::Input;
 
 /// How many pairs of acquisitions are compared.
@@ -76,7 +76,7 @@ struct Search<'s, 'm> {
     is_cut_short: bool,
     found: Vec<Vec<Link>>,
     /// The nodes of each cycle that was found.
-    told: Sets<usize>,
+    told: CycleSets<usize>,
     /// The places of all of them.
     places: FxHashSet<Place>,
 }
@@ -97,7 +97,7 @@ impl<'s, 'm> Search<'s, 'm> {
             comparisons: 0,
             is_cut_short: false,
             found: Vec::new(),
-            told: Sets::default(),
+            told: CycleSets::default(),
             places: FxHashSet::default(),
         }
     }
@@ -107,7 +107,7 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn add(&mut self, cycle: Vec<Link>) {
-        self.told.add(set(cycle.iter().map(|link| link.node)));
+        self.told.add(cycle_set(cycle.iter().map(|link| link.node)));
         let nodes = cycle.iter().map(|link| &self.nodes[link.node]);
         self.places.extend(nodes.flat_map(Waiting::places));
         self.found.push(cycle);
@@ -137,7 +137,7 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn pair(&mut self, one: usize, other: usize) {
-        if self.told.has_within(&set([one, other].into_iter())) || !self.may_compare() {
+        if self.told.has_subset_of(&cycle_set([one, other].into_iter())) || !self.may_compare() {
             return;
         }
         let (first, second) = (self.situation(one), self.situation(other));
@@ -264,8 +264,8 @@ impl<'s, 'm> Search<'s, 'm> {
         {
             return false;
         }
-        let all = set(path.nodes.iter().copied().chain([next]));
-        !self.told.has_within(&all)
+        let all = cycle_set(path.nodes.iter().copied().chain([next]));
+        !self.told.has_subset_of(&all)
             && path.nodes.iter().all(|&before| self.can_overlap(before, next))
             && self.is_met(last, next, lock)
     }
@@ -300,14 +300,14 @@ impl<'s, 'm> Search<'s, 'm> {
 
     /// The cycles by their places, those that have no other within.
     fn least(&self) -> Vec<Vec<Step>> {
-        let mut places: Sets<Place> = Sets::default();
-        let mut cycles: Vec<(Set<Place>, Vec<Step>)> = Vec::new();
+        let mut places: CycleSets<Place> = CycleSets::default();
+        let mut cycles: Vec<(CycleSet<Place>, Vec<Step>)> = Vec::new();
         for links in &self.found {
             for chosen in self.combinations(links) {
                 let at = links.iter().zip(&chosen);
                 let at = at.map(|(link, &number)| &self.nodes[link.node].acquisitions[number]);
-                let set = set(at.clone().map(|acquisition| acquisition.place));
-                if places.has_within(&set) {
+                let set = cycle_set(at.clone().map(|acquisition| acquisition.place));
+                if places.has_subset_of(&set) {
                     continue;
                 }
                 let steps = links.iter().zip(at).map(|(&Link { held, acquired, .. }, at)| Step {
@@ -320,7 +320,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 places.add(set);
             }
         }
-        cycles.retain(|(set, _)| !places.has_smaller_within(set));
+        cycles.retain(|(set, _)| !places.has_smaller_subset_of(set));
         cycles.into_iter().map(|(_, cycle)| cycle).collect()
     }
 
