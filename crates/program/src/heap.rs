@@ -348,11 +348,9 @@ impl<'m> Heap<'m> {
             // Where a model names a field of a library class that is analysed, it means that field.
             let class = self.objects[object].object.class();
             let class = class.filter(|&class| program.role(class) != Some(Role::Input));
-            for class in class.into_iter().flat_map(|class| program.superclasses(class)) {
-                for &field in &program.classes()[class].fields {
-                    if program.fields()[field].name == name {
-                        sets.extend(self.contents.get(&(object, Variable::Field(field))));
-                    }
+            for field in class.into_iter().flat_map(|class| program.all_fields(class)) {
+                if program.fields()[field].name == name {
+                    sets.extend(self.contents.get(&(object, Variable::Field(field))));
                 }
             }
         }

@@ -38,13 +38,11 @@ pub fn explain_field(
 /// The field of the input with this name, also if it is inherited.
 fn find_field(program: &mut Program<'_>, class: &str, field: &str) -> Option<FieldId> {
     let class = find_class(program, class)?;
-    let superclasses: Vec<ClassId> = program.superclasses(class).collect();
-    let declared = superclasses.iter().flat_map(|&class| program.classes()[class].fields.iter());
-    let mut found = declared.copied().filter(|&candidate| {
+    let is_meant = |&candidate: &FieldId| {
         let data = &program.fields()[candidate];
         program.names.text(data.name) == field && program.role(data.class) == Some(Role::Input)
-    });
-    found.next()
+    };
+    program.all_fields(class).find(is_meant)
 }
 
 /// The class of the input with this name: in full, with dots or dollars before nested classes, or only

@@ -172,7 +172,7 @@ impl<'b> Builder<'_, 'b, '_> {
             _ => None,
         };
         let fields: Vec<FieldId> = match class {
-            Some(class) => self.all_fields(class).collect(),
+            Some(class) => self.program.all_fields(class).collect(),
             None => Vec::new(),
         };
         let mut variables = vec![(elements, None)];
@@ -195,7 +195,7 @@ impl<'b> Builder<'_, 'b, '_> {
         self.initialize(class, caller, statement);
         let is_meant =
             |&field: &FieldId| name.is_none_or(|name| self.program.fields()[field].name == name);
-        let fields: Vec<FieldId> = self.all_fields(class).filter(is_meant).collect();
+        let fields: Vec<FieldId> = self.program.all_fields(class).filter(is_meant).collect();
         Some(self.reference_fields(None, fields))
     }
 
@@ -204,11 +204,6 @@ impl<'b> Builder<'_, 'b, '_> {
             Type::Class(name) => Some(self.program.class_named(name)),
             _ => None,
         }
-    }
-
-    fn all_fields(&self, class: ClassId) -> impl Iterator<Item = FieldId> + '_ {
-        let classes = self.program.superclasses(class);
-        classes.flat_map(|class| self.program.classes()[class].fields.iter().copied())
     }
 
     fn reference_fields(

@@ -48,11 +48,10 @@ impl Initializers {
         }
         let used: BTreeSet<ClassId> = needs.values().flatten().copied().collect();
         for class in used.into_iter().chain(needs.keys().copied().collect::<Vec<_>>()) {
-            let mut next = Some(class);
-            while let Some(class) = next {
-                next = program.classes()[class].superclass;
-                needs.entry(class).or_default().extend(next);
-                certain.entry(class).or_default().extend(next);
+            for class in program.superclasses(class) {
+                let above = program.classes()[class].superclass;
+                needs.entry(class).or_default().extend(above);
+                certain.entry(class).or_default().extend(above);
             }
         }
         for (class, needed) in &mut needs {
