@@ -29,7 +29,7 @@ pub(crate) type Archive = ZipSliceArchive<SharedBytes>;
 
 /// Where an entry lies in its archive.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct EntryPlace {
+pub(crate) struct ArchiveEntry {
     wayfinder: ZipArchiveEntryWayfinder,
     header_offset: u64,
     method: CompressionMethod,
@@ -40,7 +40,7 @@ pub(crate) struct EntryPlace {
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) path: &'a [u8],
-    pub(crate) place: EntryPlace,
+    pub(crate) place: ArchiveEntry,
 }
 
 /// A reason and its offset, before it is known in which file.
@@ -113,7 +113,7 @@ pub(crate) fn records(archive: &Archive) -> (Vec<Record<'_>>, Option<Fault>) {
             Ok(Some(entry)) => {
                 next_offset = record_end(bytes, entry.central_directory_offset());
                 if !entry.is_dir() {
-                    let place = EntryPlace {
+                    let place = ArchiveEntry {
                         wayfinder: entry.wayfinder(),
                         header_offset: entry.local_header_offset(),
                         method: entry.compression_method(),
@@ -134,7 +134,7 @@ pub(crate) fn records(archive: &Archive) -> (Vec<Record<'_>>, Option<Fault>) {
 /// The bytes of an entry: borrowed if they are stored as they are.
 pub(crate) fn read<'a>(
     archive: &'a Archive,
-    place: &EntryPlace,
+    place: &ArchiveEntry,
     limit: u64,
 ) -> Result<Cow<'a, [u8]>, Fault> {
     let (range, expected_crc) = locate(archive, place, limit)?;
@@ -167,7 +167,7 @@ pub(crate) fn read<'a>(
 /// The bytes of an entry that is itself an archive, without a copy if they are stored as they are.
 pub(crate) fn read_shared(
     archive: &Archive,
-    place: &EntryPlace,
+    place: &ArchiveEntry,
     limit: u64,
 ) -> Result<SharedBytes, Fault> {
     match read(archive, place, limit)? {
@@ -180,7 +180,7 @@ pub(crate) fn read_shared(
 }
 
 /// How many bytes reading the entry will allocate.
-pub(crate) fn allocation(place: &EntryPlace) -> u64 {
+pub(crate) fn allocation(place: &ArchiveEntry) -> u64 {
     match place.method {
         CompressionMethod::STORE => 0,
         _ => place.wayfinder.uncompressed_size_hint(),
@@ -188,7 +188,11 @@ pub(crate) fn allocation(place: &EntryPlace) -> u64 {
 }
 
 /// The range of the entry's packed bytes, and the checksum of its unpacked ones.
-fn locate(archive: &Archive, place: &EntryPlace, limit: u64) -> Result<(Range<usize>, u32), Fault> {
+fn locate(
+    archive: &Archive,
+    place: &ArchiveEntry,
+    limit: u64,
+) -> Result<(Range<usize>, u32), Fault> {
     if place.encrypted {
         return Err(Fault::new(place.header_offset, Reason::Encrypted));
     }

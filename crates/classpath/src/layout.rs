@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use crate::Role;
-use crate::archive::{EntryPlace, Record};
+use crate::archive::{ArchiveEntry, Record};
 use crate::name;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Class<'a> {
     pub(crate) name: Cow<'a, [u8]>,
     /// The release from which on it counts; 0 for all.
     pub(crate) version: u16,
-    pub(crate) place: EntryPlace,
+    pub(crate) place: ArchiveEntry,
 }
 
 impl Layout {

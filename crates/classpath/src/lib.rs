@@ -44,7 +44,7 @@ pub use manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
 pub use problem::{LoadError, Problem, Reason, Severity};
 pub use texts::read_texts;
 
-use archive::{Archive, EntryPlace, Fault};
+use archive::{Archive, ArchiveEntry, Fault};
 use image::{Image, Resource};
 
 entity_id! {
@@ -103,12 +103,12 @@ pub struct ClassPath {
 struct Entry {
     name: NameId,
     root: RootId,
-    place: Place,
+    source: EntrySource,
 }
 
 #[derive(Debug)]
-enum Place {
-    Archive(EntryPlace),
+enum EntrySource {
+    Archive(ArchiveEntry),
     Image(Resource),
     File(PathBuf),
 }
@@ -224,16 +224,16 @@ impl ClassPath {
     }
 
     fn fetch(&self, entry: EntryId) -> Result<Cow<'_, [u8]>, Fault> {
-        let Entry { root, place, .. } = &self.entries[entry];
-        match (place, &self.containers[self.roots[*root].container].kind) {
-            (Place::File(path), _) => read_file(path, CLASS_LIMIT).map(Cow::Owned),
-            (Place::Archive(place), ContainerKind::Archive(archive)) => {
+        let Entry { root, source, .. } = &self.entries[entry];
+        match (source, &self.containers[self.roots[*root].container].kind) {
+            (EntrySource::File(path), _) => read_file(path, CLASS_LIMIT).map(Cow::Owned),
+            (EntrySource::Archive(place), ContainerKind::Archive(archive)) => {
                 archive::read(archive, place, CLASS_LIMIT)
             }
-            (Place::Image(resource), ContainerKind::Image(image)) => {
+            (EntrySource::Image(resource), ContainerKind::Image(image)) => {
                 image.read(resource, CLASS_LIMIT)
             }
-            _ => unreachable!("an entry's place is of its container's kind"),
+            _ => unreachable!("an entry's source is of its container's kind"),
         }
     }
 }
@@ -259,10 +259,12 @@ pub struct Location<'a> {
 impl<'a> Location<'a> {
     /// The module of a class of the JDK.
     pub fn module(&self) -> Option<&'a str> {
-        let Entry { root, place, .. } = &self.class_path.entries[self.entry];
+        let Entry { root, source, .. } = &self.class_path.entries[self.entry];
         let container = &self.class_path.containers[self.class_path.roots[*root].container];
-        match (place, &container.kind) {
-            (Place::Image(resource), ContainerKind::Image(image)) => Some(image.module(resource)),
+        match (source, &container.kind) {
+            (EntrySource::Image(resource), ContainerKind::Image(image)) => {
+                Some(image.module(resource))
+            }
             _ => None,
         }
     }
@@ -276,8 +278,8 @@ impl<'a> Location<'a> {
 
 impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Entry { root, place, .. } = &self.class_path.entries[self.entry];
-        if let Place::File(path) = place {
+        let Entry { root, source, .. } = &self.class_path.entries[self.entry];
+        if let EntrySource::File(path) = source {
             return write!(f, "{}", path.display());
         }
         write!(f, "{}!/", self.container())?;

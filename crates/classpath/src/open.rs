@@ -8,15 +8,15 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::read::ClassFile;
 use unsnarl_entity::{Interner, PrimaryMap};
 
-use crate::archive::{self, Archive, EntryPlace, Fault, Record, SharedBytes};
+use crate::archive::{self, Archive, ArchiveEntry, Fault, Record, SharedBytes};
 use crate::image::{self, Image};
 use crate::jdk::{self, Classes};
 use crate::layout::{self, Layout};
 use crate::manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
 use crate::problem::{LoadError, Problem, Reason, Severity};
 use crate::{
-    ClassPath, Container, ContainerId, ContainerKind, DEFAULT_RELEASE, Entry, MODULE_INFO, Options,
-    Place, Role, Root, RootId, folder, read_file,
+    ClassPath, Container, ContainerId, ContainerKind, DEFAULT_RELEASE, Entry, EntrySource,
+    MODULE_INFO, Options, Role, Root, RootId, folder, read_file,
 };
 
 /// A jar, a war or whatever else is read as a whole.
@@ -90,7 +90,7 @@ struct Opening {
 
 struct PackedLibrary {
     archive: Archive,
-    place: EntryPlace,
+    place: ArchiveEntry,
     file: String,
     depth: usize,
 }
@@ -161,7 +161,7 @@ impl Opening {
         match ClassFile::read(bytes) {
             Ok(class) => {
                 let root = self.root(Container { file, kind: ContainerKind::Files }, role);
-                self.add(class.name(), root, Place::File(path.to_owned()));
+                self.add(class.name(), root, EntrySource::File(path.to_owned()));
             }
             Err(error) => {
                 let reason = Reason::ClassFile(format!("expected {}", error.expected));
@@ -189,7 +189,7 @@ impl Opening {
         }
         let root = self.root(Container { file, kind: ContainerKind::Files }, role);
         for (name, path) in contents.classes {
-            self.add(&name, root, Place::File(path));
+            self.add(&name, root, EntrySource::File(path));
         }
     }
 
@@ -211,7 +211,7 @@ impl Opening {
         let root = self.root(Container { file, kind: ContainerKind::Image(image) }, role);
         let mut start = 0;
         for (end, resource) in classes {
-            self.add(&names[start..end], root, Place::Image(resource));
+            self.add(&names[start..end], root, EntrySource::Image(resource));
             start = end;
         }
     }
@@ -295,7 +295,7 @@ impl Opening {
                 };
                 self.path.roots.push(Root { container, prefix, role })
             });
-            self.add(&class.name, root, Place::Archive(class.place));
+            self.add(&class.name, root, EntrySource::Archive(class.place));
         }
     }
 
@@ -303,7 +303,7 @@ impl Opening {
     fn nested(
         &mut self,
         outer: &Archive,
-        place: EntryPlace,
+        place: ArchiveEntry,
         file: String,
         role: Role,
         depth: usize,
@@ -342,7 +342,7 @@ impl Opening {
         self.path.roots.push(Root { container, prefix: String::new(), role })
     }
 
-    fn add(&mut self, name: &[u8], root: RootId, place: Place) {
+    fn add(&mut self, name: &[u8], root: RootId, source: EntrySource) {
         let known = self.path.names.find(name);
         if known.is_some() && name != MODULE_INFO {
             self.path.shadowed += 1;
@@ -352,7 +352,7 @@ impl Opening {
             self.path.first.push(self.path.entries.next_key());
             self.path.names.intern(name)
         });
-        self.path.entries.push(Entry { name, root, place });
+        self.path.entries.push(Entry { name, root, source });
     }
 
     fn fail(&mut self, error: LoadError) {

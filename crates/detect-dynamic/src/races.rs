@@ -7,7 +7,7 @@ use indexmap::map::Entry;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHasher;
 use unsnarl_entity::{EntityId, UniqueMap, entity_id};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Step, Subject};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subject, TimelineStep};
 use unsnarl_trace::{Event, Operation, SiteId, Tables, ThreadId, VariableId};
 
 use crate::calls::{Calls, CallsId};
@@ -198,7 +198,7 @@ pub(crate) struct Races {
 #[derive(Debug)]
 struct Told {
     accesses: [Seen; 2],
-    timeline: Vec<Step>,
+    timeline: Vec<TimelineStep>,
 }
 
 /// Two accesses, by what and where they are.
@@ -223,7 +223,7 @@ impl Races {
         subject: RaceSubject,
         earlier: Seen,
         later: Seen,
-        timeline: impl FnOnce() -> Vec<Step>,
+        timeline: impl FnOnce() -> Vec<TimelineStep>,
     ) -> bool {
         let place = |seen: Seen| (seen.site, seen.kind);
         let pair = Pair { subject, earlier: place(earlier), later: place(later) };

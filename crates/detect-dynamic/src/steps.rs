@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{PrimaryMap, SecondaryMap, entity_id};
-use unsnarl_findings::{Step, StepKind};
+use unsnarl_findings::{StepKind, TimelineStep};
 use unsnarl_trace::{Channel, ChannelId, Event, LockId, Operation, SiteId, Tables, ThreadId};
 
 use crate::clocks::{Clocks, Epoch};
@@ -257,7 +257,7 @@ impl<P: Clone> Steps<P> {
         side: impl Fn(&Remembered<P>) -> Option<Ordering>,
         access: Option<u64>,
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         let [first, second] = threads.map(|thread| &self.threads[thread]);
         let mut sides = [Vec::new(), Vec::new()];
         for remembered in first.iter() {
@@ -301,7 +301,7 @@ impl Steps<Place> {
         threads: [ThreadId; 2],
         surroundings: &Surroundings,
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         let (_, locks) = surroundings.of(earlier.around);
         let depth = surroundings.locksets.depth(locks);
         self.around(threads, |step| step.side(earlier.epoch, depth), None, tables)
@@ -327,7 +327,7 @@ impl Steps<()> {
         earlier: Moment,
         threads: [ThreadId; 2],
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         // Right behind a step is behind it.
         let side = |it: &Remembered<()>| Some(it.step.order.cmp(&earlier.0.saturating_add(1)));
         self.around(threads, side, Some(earlier.0), tables)
@@ -362,7 +362,7 @@ pub(crate) struct Lane {
 }
 
 /// The steps of both threads and their accesses, in their order.
-pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<Step> {
+pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<TimelineStep> {
     let mut all: Vec<(u64, usize, Option<Taken>)> = Vec::new();
     for (number, lane) in lanes.iter().enumerate() {
         all.extend(lane.steps.iter().map(|step| (step.order, number, Some(*step))));
@@ -376,7 +376,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<S
     let mut gap = lanes.each_ref().map(|lane| lane.is_behind_gap);
     let mut has_accessed = [false; 2];
     let mut known: [Option<usize>; 2] = [None; 2];
-    let mut steps: Vec<Step> = Vec::with_capacity(all.len());
+    let mut steps: Vec<TimelineStep> = Vec::with_capacity(all.len());
     for (position, &(_, number, step)) in all.iter().enumerate() {
         let after = step.and_then(|step| {
             let mut others = all[..position].iter();
@@ -403,7 +403,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<S
                 (kind, Some(on), known_frame(step.site, tables))
             }
         };
-        steps.push(Step { lane: number, kind, on, site, after, is_behind_gap });
+        steps.push(TimelineStep { lane: number, kind, on, site, after, is_behind_gap });
     }
     steps
 }

@@ -31,5 +31,5 @@ pub use report::{Report, SCHEMA, Statistic, Tool};
 pub use rule::{Rule, Severity};
 pub use subject::{Lock, Subject, Variable};
 pub use suppression::{Suppression, SuppressionKind};
-pub use timeline::{Step, StepKind};
+pub use timeline::{StepKind, TimelineStep};
 pub use uses::{EdgeKind, Use, UseEdge, UseGraph, UseKind, UsingThread};

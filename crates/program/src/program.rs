@@ -245,7 +245,7 @@ impl<'a> Program<'a> {
 
     /// What runs when a method of a lambda is called: the method that holds its code, or the method
     /// that a method reference names. Any other method stands for itself.
-    pub fn behind_lambda(&mut self, method: MethodId) -> MethodId {
+    pub fn lambda_target(&mut self, method: MethodId) -> MethodId {
         let Origin::Lambda(lambda) = &self.classes[self.methods[method].class].origin else {
             return method;
         };

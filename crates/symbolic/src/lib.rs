@@ -16,12 +16,12 @@ mod facts;
 mod queries;
 
 pub use event::{
-    AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
-    SeenId, Sharing,
+    AccessKind, Accessed, CommonGuard, ContextEventId, ContextId, Event, EventId, Guard, Order,
+    PathStep, Relation, Sharing,
 };
 
-pub use emit::actions::{Deed, DeedKind, Scope, Scopes, ScopesId};
-pub use emit::lock_events::{Action, LockEvent, LockEventId, LockMoment};
+pub use emit::actions::{Action, ActionKind, Scope, Scopes, ScopesId};
+pub use emit::lock_events::{LockAction, LockEvent, LockEventId, LockMoment};
 pub use execute::releases::HeldLock;
 pub use queries::object_use_graph::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
 
@@ -38,15 +38,15 @@ use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, Orig
 use unsnarl_program::names::Type;
 use unsnarl_program::{ClassId, MethodId, Program};
 
-use emit::actions::Deeds;
-use emit::{Time, TimeId, Ways};
+use emit::actions::Actions;
+use emit::{FirstCalls, Time, TimeId};
 use execute::releases::Releases;
 use execute::state::{Channel, ChannelId, Joined, State};
 use execute::{Executor, Facts};
 use facts::hosts::Hosts;
 use facts::initializers::Initializers;
-use facts::join_loops::Gathered;
-use facts::may_effects::Within;
+use facts::join_loops::JoinLoops;
+use facts::may_effects::MayEffectsByMethod;
 use facts::method::Methods;
 use facts::sharing::{SharingFacts, Watched};
 use facts::signals::Signals;
@@ -83,8 +83,8 @@ pub struct Execution<'m> {
     initializers: Initializers,
     releases: Releases,
     /// How each thread first comes to a context.
-    ways: SecondaryMap<OriginId, Ways>,
-    deeds: Deeds,
+    first_calls: SecondaryMap<OriginId, FirstCalls>,
+    actions: Actions,
     /// The classes of whose objects nobody expects that several steps are one.
     interleaved: EntitySet<ClassId>,
 }
@@ -125,16 +125,16 @@ impl<'m> Execution<'m> {
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
         let mut channels = UniqueMap::new();
-        let within = Within::new(&heap, &threads, &signals, &mut channels);
-        let gathered = Gathered::new(program, &heap, &methods, &threads, &within);
+        let may_effects = MayEffectsByMethod::new(&heap, &threads, &signals, &mut channels);
+        let join_loops = JoinLoops::new(program, &heap, &methods, &threads, &may_effects);
         let facts = Facts {
             heap: &heap,
             methods: &methods,
             threads: &threads,
             sharing: &sharing,
             signals: &signals,
-            gathered: &gathered,
-            within: &within,
+            join_loops: &join_loops,
+            may_effects: &may_effects,
             channels,
             views: &views,
             class_locks: &class_locks,
@@ -187,8 +187,8 @@ impl<'m> Execution<'m> {
             contexts,
             initializers,
             releases,
-            ways: events.ways,
-            deeds: events.deeds,
+            first_calls: events.first_calls,
+            actions: events.actions,
             interleaved: interleaved(program, models),
         }
     }
@@ -269,12 +269,12 @@ impl<'m> Execution<'m> {
         context: ContextId,
         statement: StatementId,
     ) -> Vec<(MethodId, StatementId)> {
-        let ways = &self.ways[thread];
+        let first_calls = &self.first_calls[thread];
         let mut frames = Vec::new();
         let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
-            next = ways[context];
+            next = first_calls[context];
         }
         frames
     }

@@ -6,10 +6,13 @@ pub(crate) mod walk;
 
 use smallvec::SmallVec;
 use unsnarl_entity::EntitySet;
-use unsnarl_program::Program;
 use unsnarl_program::body::{BlockId, Body, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId};
 use unsnarl_program::names::{FieldRefId, Names};
+use unsnarl_program::{MethodId, Program};
+
+/// A statement of a method, whoever runs it.
+pub(crate) type Site = (MethodId, StatementId);
 
 /// How far back a value is followed.
 const MOST_STEPS: usize = 32;
@@ -107,7 +110,7 @@ pub(crate) fn is_avoidable(body: &Body, statement: StatementId) -> bool {
 }
 
 /// Whether control comes to a statement only by way of others.
-pub(crate) fn is_always_behind(
+pub(crate) fn is_always_after(
     body: &Body,
     late: StatementId,
     early: impl Iterator<Item = StatementId>,

@@ -18,7 +18,7 @@ use unsnarl_models::{Blocking, Effect as ModelEffect, LockMode};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{ObjectId, OriginId};
-use unsnarl_symbolic::{Action, Guard, LockEvent, LockEventId};
+use unsnarl_symbolic::{Guard, LockAction, LockEvent, LockEventId};
 
 use crate::code;
 use crate::code::dependence::Dependence;
@@ -107,7 +107,7 @@ fn judge(input: &Input<'_, '_>, wait: LockEventId) -> Option<Critical> {
     let describe = input.describe;
     let event = describe.lock_event(wait);
     let (needs, who) = match event.action {
-        Action::Wait { .. } => {
+        LockAction::Wait { .. } => {
             let notifiers = meanwhile(describe, wait, input.lock_index().notifies(&event.objects));
             let holding: Vec<Need> =
                 notifiers.iter().filter_map(|&notify| holds(describe, notify, event)).collect();
@@ -119,20 +119,20 @@ fn judge(input: &Input<'_, '_>, wait: LockEventId) -> Option<Critical> {
             };
             (holding.into_iter().next(), who)
         }
-        Action::Receive => {
+        LockAction::Receive => {
             let senders = input.lock_index().sends(&event.objects);
             (Some(all_need(input, wait, senders)?), Who::All)
         }
-        Action::Put => {
+        LockAction::Put => {
             let takers = input.lock_index().takes(&event.objects);
             (Some(all_need(input, wait, takers)?), Who::All)
         }
-        Action::Join => (Some(joined_needs(input, wait)?), Who::All),
-        Action::Acquire(_)
-        | Action::Notify
-        | Action::Send
-        | Action::Take
-        | Action::Initialize(_) => return None,
+        LockAction::Join => (Some(joined_needs(input, wait)?), Who::All),
+        LockAction::Acquire(_)
+        | LockAction::Notify
+        | LockAction::Send
+        | LockAction::Take
+        | LockAction::Initialize(_) => return None,
     };
     let kept = match &needs {
         Some(need) => vec![need.lock],
@@ -172,7 +172,7 @@ fn holds(describe: &Describe<'_, '_>, other: LockEventId, event: &LockEvent) -> 
 fn acquires(input: &Input<'_, '_>, other: LockEventId, event: &LockEvent) -> Option<Need> {
     let acquire = input.describe.lock_event(other);
     let objects = input.lock_index().objects(input.describe, acquire);
-    let Action::Acquire(mode) = acquire.action else { return None };
+    let LockAction::Acquire(mode) = acquire.action else { return None };
     event.held.iter().find_map(|kept| {
         let can_share = mode == LockMode::Shared && kept.mode == LockMode::Shared;
         let lock = common(&kept.objects, &objects).filter(|_| !can_share)?;
@@ -224,7 +224,7 @@ fn gives_back(input: &Input<'_, '_>, send: LockEventId, event: &LockEvent) -> bo
     input.lock_index().receives(&own.objects).iter().any(|&id| {
         let taken = describe.lock_event(id);
         taken.context == own.context
-            && code::is_always_behind(body, own.statement, [taken.statement].into_iter())
+            && code::is_always_after(body, own.statement, [taken.statement].into_iter())
             && holds(describe, id, event).is_some()
     })
 }
@@ -274,18 +274,18 @@ impl Critical {
         let kept: Vec<Lock> = self.kept.iter().map(|&lock| describe.lock_of(lock)).collect();
         let names: Vec<String> = kept.iter().map(ToString::to_string).collect();
         let how = match event.action {
-            Action::Wait { .. } => "waits with",
-            Action::Join => "waits for the end of",
-            Action::Put => "waits for room in",
+            LockAction::Wait { .. } => "waits with",
+            LockAction::Join => "waits for the end of",
+            LockAction::Put => "waits for room in",
             _ => "waits for",
         };
         let why = self.needs.as_ref().map_or_else(String::new, |need| {
             let other = describe.lock_event(need.event);
             let whom = describe.other_thread(event.thread, other.thread);
             let verb = match other.action {
-                Action::Acquire(_) => "acquires",
-                Action::Notify => "holds when it notifies",
-                Action::Take => "holds when it makes room",
+                LockAction::Acquire(_) => "acquires",
+                LockAction::Notify => "holds when it notifies",
+                LockAction::Take => "holds when it makes room",
                 _ => "holds when it signals",
             };
             format!(", which {whom} {verb} at {}", describe.lock_place(need.event))
@@ -294,8 +294,8 @@ impl Critical {
             format!("{by} {how} {waited} at {at} and keeps {} meanwhile{why}", listed(&names));
         let mut accesses = vec![describe.lock_access(self.wait)];
         // A run tells a wait by its own place alone, and the two are one finding.
-        let is_told_by_runs = matches!(event.action, Action::Wait { .. });
-        let need = self.needs.as_ref().filter(|_| !is_told_by_runs);
+        let is_reported_by_runs = matches!(event.action, LockAction::Wait { .. });
+        let need = self.needs.as_ref().filter(|_| !is_reported_by_runs);
         accesses.extend(need.map(|need| describe.lock_access(need.event)));
         let rule = Rule::CriticalWait;
         let subject = Subject::locks(waited, kept);
@@ -320,7 +320,7 @@ impl Critical {
         if self.needs.as_ref().is_some_and(|need| !execution.is_unique(need.lock)) {
             finding.reasons.push(MAY_BE_ANOTHER.holds());
         }
-        if event.action == (Action::Wait { is_timed: true }) {
+        if event.action == (LockAction::Wait { is_timed: true }) {
             finding.severity = Severity::Warning;
             finding.reasons.push(ENDS_BY_ITSELF.holds());
         }

@@ -17,7 +17,7 @@ use unsnarl_findings::{
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{ObjectId, OriginId};
-use unsnarl_symbolic::{Action, LockEventId};
+use unsnarl_symbolic::{LockAction, LockEventId};
 
 use crate::code;
 use crate::wording::describe::Describe;
@@ -59,13 +59,13 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
             continue;
         }
         let finding = match event.action {
-            Action::Wait { is_timed: false } => unnotified(input, id),
-            Action::Join => behind_itself(describe, id),
+            LockAction::Wait { is_timed: false } => unnotified(input, id),
+            LockAction::Join => own_queue(describe, id),
             _ => continue,
         };
         // If the same wait is notified elsewhere, it is not indefinite by itself.
         let known = found.entry((method, event.statement)).or_insert_with(|| finding.clone());
-        if finding.is_none() && event.action != Action::Join {
+        if finding.is_none() && event.action != LockAction::Join {
             *known = None;
         }
     }
@@ -114,7 +114,7 @@ fn unnotified(input: &Input<'_, '_>, wait: LockEventId) -> Option<Finding> {
 }
 
 /// A task that waits for one that can only run after it.
-fn behind_itself(describe: &Describe<'_, '_>, join: LockEventId) -> Option<Finding> {
+fn own_queue(describe: &Describe<'_, '_>, join: LockEventId) -> Option<Finding> {
     let execution = describe.execution;
     let event = describe.lock_event(join);
     let joined = execution.joined_threads(&event.objects);

@@ -29,7 +29,7 @@ use crate::locks::acquisition::{Pairing, pairing};
 use crate::wording::describe::Describe;
 use crate::wording::reasons;
 use crate::{Input, Output};
-use cycles::{Cycles, Step, cycles};
+use cycles::{Cycles, LockOrderEdge, cycles};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/lock-order";
@@ -83,10 +83,10 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     }
 }
 
-fn finding(describe: &Describe<'_, '_>, cycle: &[Step]) -> Finding {
+fn finding(describe: &Describe<'_, '_>, cycle: &[LockOrderEdge]) -> Finding {
     let accesses: Vec<Access> = cycle.iter().map(|step| describe.lock_access(step.event)).collect();
     let first = describe.lock_event(cycle[0].event).thread;
-    let waiting = |step: &Step| {
+    let waiting = |step: &LockOrderEdge| {
         let event = describe.lock_event(step.event);
         let thread = match step.event == cycle[0].event {
             true => describe.one_thread(event.thread),
@@ -111,10 +111,10 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[Step]) -> Finding {
     finding
 }
 
-fn reasons(describe: &Describe<'_, '_>, cycle: &[Step]) -> Vec<Reason> {
+fn reasons(describe: &Describe<'_, '_>, cycle: &[LockOrderEdge]) -> Vec<Reason> {
     let execution = describe.execution;
     let events = || cycle.iter().map(|step| describe.lock_event(step.event));
-    let is_known = |step: &Step| {
+    let is_known = |step: &LockOrderEdge| {
         let event = describe.lock_event(step.event);
         event.objects.len() == 1 && event.held[step.guard].objects.len() == 1
     };
@@ -149,25 +149,25 @@ fn reasons(describe: &Describe<'_, '_>, cycle: &[Step]) -> Vec<Reason> {
     reasons
 }
 
-fn guard<'d>(describe: &Describe<'d, '_>, step: &Step) -> &'d Guard {
+fn guard<'d>(describe: &Describe<'d, '_>, step: &LockOrderEdge) -> &'d Guard {
     &describe.lock_event(step.event).held[step.guard]
 }
 
 /// Whether the one lock is found by way of the other, or both by way of a third.
-fn is_related(describe: &Describe<'_, '_>, step: &Step) -> bool {
+fn is_related(describe: &Describe<'_, '_>, step: &LockOrderEdge) -> bool {
     guard(describe, step).relation.is_some()
 }
 
 /// Whether the acquired lock is in a field of the one that is held.
-fn follows_a_field(describe: &Describe<'_, '_>, step: &Step) -> bool {
+fn follows_a_field(describe: &Describe<'_, '_>, step: &LockOrderEdge) -> bool {
     let relation = guard(describe, step).relation.as_ref();
     relation.is_some_and(|relation| relation.to_lock.is_empty() && !relation.to_base.is_empty())
 }
 
 /// Whether all steps are made with one more lock held that may be one object for all of them.
-fn has_possible_gate(describe: &Describe<'_, '_>, cycle: &[Step]) -> bool {
+fn has_possible_gate(describe: &Describe<'_, '_>, cycle: &[LockOrderEdge]) -> bool {
     let is_in_cycle = |lock: &ObjectId| cycle.iter().any(|step| step.held == *lock);
-    let gates = |step: &Step| -> Vec<ObjectId> {
+    let gates = |step: &LockOrderEdge| -> Vec<ObjectId> {
         let held = describe.lock_event(step.event).held.iter().enumerate();
         let others = held.filter(|(at, _)| *at != step.guard).map(|(_, guard)| guard);
         let locks = others.flat_map(|guard| guard.objects.iter().copied());

@@ -19,8 +19,8 @@ use unsnarl_findings::{
 use unsnarl_program::FieldId;
 use unsnarl_program::names::{Type, TypeId};
 
-use crate::locks::name::{Root, Step};
-use crate::locks::uses::{Action, Code, Use};
+use crate::locks::name::{NamePart, Root};
+use crate::locks::uses::{Code, LockOperation, Use};
 use crate::locks::waits;
 use crate::locks::waits::WaitSite;
 use crate::wording::lock_text;
@@ -73,7 +73,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     }
     for code in &input.lock_use.methods {
         for it in &code.uses {
-            if let Action::Notify { all } = it.action
+            if let LockOperation::Notify { all } = it.action
                 && let Some(meeting) = meeting(input, code, it)
             {
                 groups.entry(meeting).or_default().notifications.push((code, it, all));
@@ -89,8 +89,8 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 fn meeting(input: &Input<'_, '_>, code: &Code, it: &Use) -> Option<Meeting> {
     let program = input.describe.program;
     let ty = code.ty(it.value);
-    match (it.lock.root, it.lock.steps.last()) {
-        (_, Some(&Step::Field(field))) => {
+    match (it.lock.root, it.lock.parts.last()) {
+        (_, Some(&NamePart::Field(field))) => {
             let data = &program.fields()[field];
             // The surrounding object of an inner class.
             let is_outer = program.names.bytes(data.name).starts_with(b"this$");
@@ -100,9 +100,9 @@ fn meeting(input: &Input<'_, '_>, code: &Code, it: &Use) -> Option<Meeting> {
         (Root::Static(field), None) => Some(Meeting::Field(field)),
         (Root::Class(ty), None) => Some(Meeting::Class(ty)),
         _ => {
-            let is_telling =
+            let is_significant =
                 ty != program.names.known.object && matches!(program.names.ty(ty), Type::Class(_));
-            is_telling.then_some(Meeting::ObjectsOf(ty))
+            is_significant.then_some(Meeting::ObjectsOf(ty))
         }
     }
 }

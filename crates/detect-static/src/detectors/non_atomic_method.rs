@@ -4,7 +4,7 @@
 //! A *lock view* is what is read and updated in a lock scope, a *method view* what is accessed in the dynamic
 //! scope of a method. Lock views that overlap a method view and do not form a chain (neither of two has all
 //! that the other has) are a sign that locks are held for too short. As in the seed, views are partitioned by
-//! class, nested and reentrant locks are subordinate, and only the lowest method is told. Left out are accesses
+//! class, nested and reentrant locks are subordinate, and only the lowest method is wording. Left out are accesses
 //! while an object is made, variables that are final, volatile or updated in no lock scope, what the models call
 //! interleaved (output), and elements of arrays unless they are asked for.
 //!
@@ -39,7 +39,7 @@ use unsnarl_findings::{Evidence, Finding, Rule, Severity, Subject};
 use crate::{Input, Output};
 use chain::Search;
 use views::Views;
-use wording::{Told, entry_methods};
+use wording::{MethodWording, entry_methods};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/method-consistency";
@@ -50,18 +50,18 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let search = Search::new(input.describe, &views);
     let entries = entry_methods(input.describe);
     for broken in search.broken() {
-        let told = Told::new(&search, &entries, &broken);
+        let wording = MethodWording::new(&search, &entries, &broken);
         let mut finding = Finding::new(
             Rule::NonAtomicMethod,
-            Subject::method(told.method()).and_variable(told.variable()),
+            Subject::method(wording.method()).and_variable(wording.variable()),
             Evidence::Suspected,
             NAME,
-            told.message(),
-            told.accesses(),
+            wording.message(),
+            wording.accesses(),
         );
-        finding.reasons = told.reasons();
-        finding.hint = Some(told.hint());
-        if told.is_entry() {
+        finding.reasons = wording.reasons();
+        finding.hint = Some(wording.hint());
+        if wording.is_entry() {
             finding.severity = Severity::Note;
         }
         output.findings.push(finding);

@@ -16,7 +16,7 @@ use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::{FieldId, MethodId};
 
 use crate::code as values;
-use crate::locks::uses::{Action, Code, LockUse};
+use crate::locks::uses::{Code, LockOperation, LockUse};
 use crate::wording::lock_text;
 use crate::{Input, Output};
 
@@ -52,7 +52,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut locked: BTreeMap<FieldId, Vec<(&Code, StatementId)>> = BTreeMap::new();
     for code in &input.lock_use.methods {
         for it in &code.uses {
-            let takes = matches!(it.action, Action::Enter | Action::Acquire { .. });
+            let takes = matches!(it.action, LockOperation::Enter | LockOperation::Acquire { .. });
             if let Some(field) = code.loaded_from(it.value).filter(|_| takes) {
                 locked.entry(field).or_default().push((code, it.statement));
             }

@@ -22,7 +22,7 @@ use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 
 use crate::code as values;
 use crate::locks::name::{Name, Root};
-use crate::locks::uses::{Action, Code, LockUse, Use};
+use crate::locks::uses::{Code, LockOperation, LockUse, Use};
 use crate::wording::lock_text;
 use crate::{Input, Output};
 
@@ -94,12 +94,14 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 /// How a use holds its lock afterwards, if it waits for it and goes on only with it.
 fn hold(it: &Use) -> Option<Hold> {
     match it.action {
-        Action::Acquire { mode, blocking: Blocking::Forever, once, when: None } => match mode {
-            LockMode::Exclusive => Some(Hold::Exclusive { once }),
-            LockMode::Shared => Some(Hold::Shared { once }),
-            LockMode::Optimistic => None,
-        },
-        Action::Take { blocking: Blocking::Forever, when: None } => Some(Hold::Permit),
+        LockOperation::Acquire { mode, blocking: Blocking::Forever, once, when: None } => {
+            match mode {
+                LockMode::Exclusive => Some(Hold::Exclusive { once }),
+                LockMode::Shared => Some(Hold::Shared { once }),
+                LockMode::Optimistic => None,
+            }
+        }
+        LockOperation::Take { blocking: Blocking::Forever, when: None } => Some(Hold::Permit),
         _ => None,
     }
     .filter(|_| it.lock.is_one())
@@ -115,7 +117,7 @@ fn acquisitions(lock_use: &LockUse) -> FxHashMap<MethodId, Vec<Acquisition>> {
             let releases_before = code.uses.iter().any(|other| {
                 other.statement < it.statement
                     && other.lock == it.lock
-                    && matches!(other.action, Action::Release { .. } | Action::Give)
+                    && matches!(other.action, LockOperation::Release { .. } | LockOperation::Give)
             });
             if !releases_before {
                 let stack = SmallVec::from_slice(&[(code.method, it.statement)]);
@@ -209,11 +211,11 @@ impl Judge<'_, '_, '_> {
     fn step(&self, statement: StatementId, held: &mut Held) {
         for it in self.code.uses_at(statement) {
             match it.action {
-                Action::Release { mode } => held.retain(|(name, hold), _| {
+                LockOperation::Release { mode } => held.retain(|(name, hold), _| {
                     let is_exclusive = matches!(hold, Hold::Exclusive { .. });
                     *name != it.lock || is_exclusive != (mode == LockMode::Exclusive)
                 }),
-                Action::Give => held.retain(|(name, _), _| *name != it.lock),
+                LockOperation::Give => held.retain(|(name, _), _| *name != it.lock),
                 _ => {
                     if let Some(hold) = hold(it) {
                         held.entry((it.lock.clone(), hold)).or_insert(statement);
@@ -223,7 +225,8 @@ impl Judge<'_, '_, '_> {
         }
         // A method that is called may release what its caller holds.
         if let Some(callee) = self.input.lock_use.only_callee(self.code, statement) {
-            let gives = |it: &Use| matches!(it.action, Action::Release { .. } | Action::Give);
+            let gives =
+                |it: &Use| matches!(it.action, LockOperation::Release { .. } | LockOperation::Give);
             let takes = |it: &Use| hold(it).is_some();
             if callee.uses.iter().any(gives) && !callee.uses.iter().any(takes) {
                 held.clear();
@@ -307,7 +310,7 @@ impl Judge<'_, '_, '_> {
                             .is_some_and(|value| is_single(code, value))
                     })
             }
-            (None, Root::Local(value)) if name.steps.is_empty() => is_single(self.code, value),
+            (None, Root::Local(value)) if name.parts.is_empty() => is_single(self.code, value),
             _ => false,
         }
     }
@@ -342,10 +345,10 @@ fn is_given_elsewhere(lock_use: &LockUse, name: &Name) -> bool {
     lock_use.methods.iter().any(|code| {
         let mut of_field = code.uses.iter().filter(|it| it.lock.field() == Some(field)).peekable();
         of_field.peek().is_some()
-            && !of_field.any(|it| matches!(it.action, Action::Take { .. }))
+            && !of_field.any(|it| matches!(it.action, LockOperation::Take { .. }))
             && code
                 .uses
                 .iter()
-                .any(|it| it.action == Action::Give && it.lock.field() == Some(field))
+                .any(|it| it.action == LockOperation::Give && it.lock.field() == Some(field))
     })
 }

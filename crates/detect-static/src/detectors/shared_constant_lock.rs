@@ -18,7 +18,7 @@ use unsnarl_findings::{
 use unsnarl_program::body::{Constant, Operation, StatementId, Value};
 use unsnarl_program::names::{Type, TypeId};
 
-use crate::locks::uses::{Action, Code};
+use crate::locks::uses::{Code, LockOperation};
 use crate::wording::describe::{Describe, simple_name};
 use crate::wording::lock_text;
 use crate::{Input, Output};
@@ -77,7 +77,7 @@ enum Shared {
 pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     let mut found: BTreeMap<(String, Shared), Vec<(&Code, StatementId)>> = BTreeMap::new();
     for code in &input.lock_use.methods {
-        for it in code.uses.iter().filter(|it| it.action == Action::Enter) {
+        for it in code.uses.iter().filter(|it| it.action == LockOperation::Enter) {
             if let Some(shared) = shared(input, code, it.value, MOST_FIELDS) {
                 let class = input.describe.program.class_text(code.class);
                 found.entry((class, shared)).or_default().push((code, it.statement));
@@ -164,7 +164,7 @@ fn finding(
     places: &[(&Code, StatementId)],
 ) -> Finding {
     let describe = input.describe;
-    let (lock, what) = told(describe, class, shared);
+    let (lock, what) = lock_and_words(describe, class, shared);
     let (code, statement) = places[0];
     let message = format!("{what} is locked at {}", lock_text::place(describe, code, statement));
     let shown = places.iter().take(MOST_PLACES);
@@ -198,7 +198,7 @@ fn finding(
 }
 
 /// The lock, and what it is in words.
-fn told(describe: &Describe<'_, '_>, class: &str, shared: &Shared) -> (Lock, String) {
+fn lock_and_words(describe: &Describe<'_, '_>, class: &str, shared: &Shared) -> (Lock, String) {
     let names = &describe.program.names;
     let string = || Lock::of_class("java.lang.String");
     match shared {

@@ -23,7 +23,7 @@ use unsnarl_program::{FieldId, MethodId};
 
 use crate::code::walk::Walk;
 use crate::locks::name::Name;
-use crate::locks::uses::{Action, Code, LockUse, Use};
+use crate::locks::uses::{Code, LockOperation, LockUse, Use};
 use crate::wording::lock_text;
 use crate::{Input, Output};
 use exit_paths::{Exit, ExitKind};
@@ -87,7 +87,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
 
 fn acquired_mode(it: &Use) -> Option<LockMode> {
     match it.action {
-        Action::Acquire { mode, .. } if mode != LockMode::Optimistic => Some(mode),
+        LockOperation::Acquire { mode, .. } if mode != LockMode::Optimistic => Some(mode),
         _ => None,
     }
 }
@@ -103,7 +103,7 @@ fn judge(
     let released = releases.in_method(code, &acquired.lock, mode);
     if released.is_empty() {
         let is_blocking =
-            matches!(acquired.action, Action::Acquire { blocking: Blocking::Forever, .. });
+            matches!(acquired.action, LockOperation::Acquire { blocking: Blocking::Forever, .. });
         let field = acquired.lock.field()?;
         return (is_blocking && is_never_released(&input.lock_use, field)).then_some(None);
     }
@@ -135,7 +135,7 @@ fn is_never_released(lock_use: &LockUse, field: FieldId) -> bool {
         let mut statements = code.body.statements.iter();
         statements.all(|(id, statement)| {
             let is_acquired =
-                |it: &Use| it.value == value && matches!(it.action, Action::Acquire { .. });
+                |it: &Use| it.value == value && matches!(it.action, LockOperation::Acquire { .. });
             !statement.operation.operands().contains(&value)
                 || code.uses_at(id).iter().any(is_acquired)
         })
@@ -162,7 +162,7 @@ impl Releases {
         let mut open: Vec<(MethodId, Name, LockMode)> = Vec::new();
         for code in &lock_use.methods {
             for it in &code.uses {
-                if let Action::Release { mode } = it.action {
+                if let LockOperation::Release { mode } = it.action {
                     open.push((code.method, it.lock.clone(), mode));
                 }
             }
@@ -195,7 +195,7 @@ impl Releases {
     /// The statements of a method that release a lock.
     fn in_method(&self, code: &Code, lock: &Name, mode: LockMode) -> FxHashSet<StatementId> {
         let own = code.uses.iter().filter(|it| {
-            it.lock == *lock && matches!(it.action, Action::Release { mode: m } if m == mode)
+            it.lock == *lock && matches!(it.action, LockOperation::Release { mode: m } if m == mode)
         });
         let calls = code.body.statements.keys().filter(|&statement| {
             let released = self.by_call.get(&(code.method, statement));
@@ -258,5 +258,8 @@ fn finding(
 
 /// Whether an acquisition depends on what the call returns.
 pub(crate) fn needs_result(acquired: &Use) -> bool {
-    matches!(acquired.action, Action::Acquire { when: Some(Outcome::True | Outcome::NonZero), .. })
+    matches!(
+        acquired.action,
+        LockOperation::Acquire { when: Some(Outcome::True | Outcome::NonZero), .. }
+    )
 }

@@ -11,7 +11,7 @@ use unsnarl_program::names::MethodRefId;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
 
 use crate::locks::name::{Name, Root};
-use crate::locks::uses::{Action, Code, Use};
+use crate::locks::uses::{Code, LockOperation, Use};
 
 /// What a view of a lock is a view of.
 pub(crate) struct View {
@@ -33,8 +33,10 @@ impl Code {
                 uses.push(Use { statement, action, lock, value });
             };
             match data.operation {
-                Operation::MonitorEnter(value) => add(Action::Enter, self.name(value), value),
-                Operation::MonitorExit(value) => add(Action::Exit, self.name(value), value),
+                Operation::MonitorEnter(value) => {
+                    add(LockOperation::Enter, self.name(value), value)
+                }
+                Operation::MonitorExit(value) => add(LockOperation::Exit, self.name(value), value),
                 Operation::Invoke { method, ref arguments, .. } => {
                     let view = arguments.first().and_then(|&receiver| {
                         let through_field = self.loaded_from(receiver).and_then(|f| views.get(&f));
@@ -110,10 +112,10 @@ impl Code {
 /// What the owner of a view is called where the field with the view is called `holder`; `owner` is what the
 /// method calls it that makes the view.
 fn owner_beside(holder: &Name, owner: &Name) -> Option<Name> {
-    match (owner.root, holder.steps.split_last()) {
+    match (owner.root, holder.parts.split_last()) {
         (Root::Parameter(0), Some((_, base))) => {
-            let mut name = Name { root: holder.root, steps: base.into() };
-            name.steps.extend(owner.steps.iter().copied());
+            let mut name = Name { root: holder.root, parts: base.into() };
+            name.parts.extend(owner.parts.iter().copied());
             Some(name)
         }
         (Root::Static(_), _) => Some(owner.clone()),
@@ -138,21 +140,21 @@ fn is_momentary(model: &MethodModel, effect: &Effect) -> bool {
 }
 
 /// What an effect does with a lock, and with which.
-fn action(effect: &Effect) -> Option<(Action, &Place)> {
+fn action(effect: &Effect) -> Option<(LockOperation, &Place)> {
     Some(match effect {
         Effect::Acquire { lock, mode, blocking, once, when } => {
             let (mode, blocking, once, when) = (*mode, *blocking, *once, when.clone());
-            (Action::Acquire { mode, blocking, once, when }, lock)
+            (LockOperation::Acquire { mode, blocking, once, when }, lock)
         }
-        Effect::Release { lock, mode, .. } => (Action::Release { mode: *mode }, lock),
+        Effect::Release { lock, mode, .. } => (LockOperation::Release { mode: *mode }, lock),
         Effect::Wait { on, lock, timed } => {
-            (Action::Wait { timed: *timed, is_monitor: lock.is_none() }, on)
+            (LockOperation::Wait { timed: *timed, is_monitor: lock.is_none() }, on)
         }
-        Effect::Notify { on, all } => (Action::Notify { all: *all }, on),
+        Effect::Notify { on, all } => (LockOperation::Notify { all: *all }, on),
         Effect::Receive { channel, blocking, once: true, when, .. } => {
-            (Action::Take { blocking: *blocking, when: when.clone() }, channel)
+            (LockOperation::Take { blocking: *blocking, when: when.clone() }, channel)
         }
-        Effect::Send { channel, within: None, .. } => (Action::Give, channel),
+        Effect::Send { channel, within: None, .. } => (LockOperation::Give, channel),
         _ => return None,
     })
 }

@@ -10,7 +10,7 @@ use unsnarl_classfile::flags;
 use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_program::body::{InvokeKind, Operation, StatementId};
 use unsnarl_program::heap::ObjectId;
-use unsnarl_symbolic::{Action, ContextId, LockEvent, LockEventId};
+use unsnarl_symbolic::{ContextId, LockAction, LockEvent, LockEventId};
 
 use crate::code;
 use crate::wording::describe::Describe;
@@ -36,12 +36,15 @@ impl LockIndex {
         for (id, event) in execution.lock_events.iter() {
             let objects = index.objects(describe, event);
             let events = match event.action {
-                Action::Acquire(_) => &mut index.acquires,
-                Action::Notify => &mut index.notifies,
-                Action::Send => &mut index.sends,
-                Action::Take => &mut index.takes,
-                Action::Receive => &mut index.receives,
-                Action::Wait { .. } | Action::Put | Action::Join | Action::Initialize(_) => {
+                LockAction::Acquire(_) => &mut index.acquires,
+                LockAction::Notify => &mut index.notifies,
+                LockAction::Send => &mut index.sends,
+                LockAction::Take => &mut index.takes,
+                LockAction::Receive => &mut index.receives,
+                LockAction::Wait { .. }
+                | LockAction::Put
+                | LockAction::Join
+                | LockAction::Initialize(_) => {
                     continue;
                 }
             };
@@ -100,7 +103,7 @@ fn with_any(events: &ByObject, objects: impl Iterator<Item = ObjectId>) -> Vec<L
 /// Whether an event acquires the lock of the object whose method it is in.
 fn is_own_lock(describe: &Describe<'_, '_>, event: &LockEvent) -> bool {
     let method = &describe.program.methods()[describe.method_of(event.instance)];
-    if !matches!(event.action, Action::Acquire(_)) || method.access & flags::STATIC != 0 {
+    if !matches!(event.action, LockAction::Acquire(_)) || method.access & flags::STATIC != 0 {
         return false;
     }
     let Some(body) = code::body(describe.program, &describe.execution.heap, event.instance) else {

@@ -14,7 +14,7 @@ use unsnarl_program::names::{MethodRefId, TypeId};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name {
     pub(crate) root: Root,
-    pub(crate) steps: SmallVec<[Step; 2]>,
+    pub(crate) parts: SmallVec<[NamePart; 2]>,
 }
 
 /// Where a name begins.
@@ -32,7 +32,7 @@ pub(crate) enum Root {
 
 /// How a name goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Step {
+pub(crate) enum NamePart {
     Field(FieldId),
     /// What a method without arguments returns.
     Call(MethodRefId),
@@ -42,18 +42,18 @@ pub(crate) enum Step {
 
 impl Name {
     pub(crate) fn of(root: Root) -> Self {
-        Self { root, steps: SmallVec::new() }
+        Self { root, parts: SmallVec::new() }
     }
 
-    fn then(mut self, step: Step) -> Self {
-        self.steps.push(step);
+    fn then(mut self, step: NamePart) -> Self {
+        self.parts.push(step);
         self
     }
 
     /// The field that holds the object, if the name says so.
     pub(crate) fn field(&self) -> Option<FieldId> {
-        match (self.root, self.steps.last()) {
-            (_, Some(&Step::Field(field))) | (Root::Static(field), None) => Some(field),
+        match (self.root, self.parts.last()) {
+            (_, Some(&NamePart::Field(field))) | (Root::Static(field), None) => Some(field),
             _ => None,
         }
     }
@@ -65,14 +65,14 @@ impl Name {
 
     /// The name that a caller has for this one, given names for what it hands over.
     pub(crate) fn at_call(&self, argument: impl Fn(usize) -> Option<Name>) -> Option<Name> {
-        let is_local = |step: &Step| matches!(step, Step::Element(_));
-        if self.steps.iter().any(is_local) {
+        let is_local = |step: &NamePart| matches!(step, NamePart::Element(_));
+        if self.parts.iter().any(is_local) {
             return None;
         }
         match self.root {
             Root::Parameter(number) => {
                 let mut name = argument(usize::from(number))?;
-                name.steps.extend(self.steps.iter().copied());
+                name.parts.extend(self.parts.iter().copied());
                 Some(name)
             }
             Root::Static(_) | Root::Class(_) => Some(self.clone()),
@@ -139,14 +139,14 @@ impl Names {
                 field(value).map_or(local, |field| Name::of(Root::Static(field)))
             }
             Operation::GetField { object, .. } => {
-                field(value).map_or(local, |field| name(object).then(Step::Field(field)))
+                field(value).map_or(local, |field| name(object).then(NamePart::Field(field)))
             }
             Operation::ArrayLoad { array, index } => match body.definition(index).operation {
-                Operation::Constant(Constant::Int(at)) => name(array).then(Step::ElementAt(at)),
-                _ => name(array).then(Step::Element(index)),
+                Operation::Constant(Constant::Int(at)) => name(array).then(NamePart::ElementAt(at)),
+                _ => name(array).then(NamePart::Element(index)),
             },
             Operation::Invoke { method, ref arguments, .. } => match arguments[..] {
-                [receiver] => name(receiver).then(Step::Call(method)),
+                [receiver] => name(receiver).then(NamePart::Call(method)),
                 _ => local,
             },
             _ => local,

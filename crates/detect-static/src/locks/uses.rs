@@ -51,14 +51,14 @@ pub(crate) struct Code {
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) statement: StatementId,
-    pub(crate) action: Action,
+    pub(crate) action: LockOperation,
     pub(crate) lock: Name,
     /// The object that the statement names: the lock, or a view of it.
     pub(crate) value: Value,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum LockOperation {
     /// Of a monitor.
     Enter,
     /// Of a monitor.

@@ -10,8 +10,8 @@ use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::names::Names;
 
 use crate::code::walk::{Walk, is_in_loop};
-use crate::locks::name::{Name, Root, Step};
-use crate::locks::uses::{Action, Code, LockUse, Use};
+use crate::locks::name::{Name, NamePart, Root};
+use crate::locks::uses::{Code, LockOperation, LockUse, Use};
 
 /// How deep a tested expression is looked at.
 const DEEPEST: usize = 4;
@@ -37,7 +37,7 @@ pub(crate) struct WaitSite<'l> {
 pub(crate) fn waits(lock_use: &LockUse) -> impl Iterator<Item = WaitSite<'_>> {
     lock_use.methods.iter().flat_map(move |code| {
         code.uses.iter().filter_map(move |wait| match wait.action {
-            Action::Wait { timed, is_monitor } => {
+            LockOperation::Wait { timed, is_monitor } => {
                 Some(WaitSite::new(lock_use, code, wait, timed, is_monitor))
             }
             _ => None,
@@ -57,8 +57,8 @@ impl<'l> WaitSite<'l> {
             .uses
             .iter()
             .filter(|it| match it.action {
-                Action::Enter | Action::Exit => is_monitor && it.lock == wait.lock,
-                Action::Acquire { .. } | Action::Release { .. } => !is_monitor,
+                LockOperation::Enter | LockOperation::Exit => is_monitor && it.lock == wait.lock,
+                LockOperation::Acquire { .. } | LockOperation::Release { .. } => !is_monitor,
                 _ => false,
             })
             .map(|it| it.statement)
@@ -149,5 +149,5 @@ fn expression(names: &Names, code: &Code, value: Value, depth: usize) -> Option<
 
 fn is_known_elsewhere(name: &Name) -> bool {
     let is_root = matches!(name.root, Root::Parameter(0) | Root::Static(_) | Root::Class(_));
-    is_root && !name.steps.iter().any(|step| matches!(step, Step::Element(_)))
+    is_root && !name.parts.iter().any(|step| matches!(step, NamePart::Element(_)))
 }

@@ -10,7 +10,7 @@ use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{InstanceId, Object, ObjectId, OriginId, Variable as HeapVariable};
 use unsnarl_program::{ClassId, FieldId, MethodId, Origin, Program};
 use unsnarl_symbolic::{
-    AccessKind, Accessed, Action, Event, EventId, Execution, Guard, LockEvent, LockEventId,
+    AccessKind, Accessed, Event, EventId, Execution, Guard, LockAction, LockEvent, LockEventId,
     PathStep,
 };
 
@@ -249,9 +249,11 @@ impl<'d, 'm> Describe<'d, 'm> {
     pub(crate) fn lock_access(&self, event: LockEventId) -> Access {
         let data = self.lock_event(event);
         let kind = match data.action {
-            Action::Acquire(_) | Action::Initialize(_) => FoundKind::Acquire,
-            Action::Wait { .. } | Action::Receive | Action::Put | Action::Join => FoundKind::Wait,
-            Action::Notify | Action::Send | Action::Take => FoundKind::Notify,
+            LockAction::Acquire(_) | LockAction::Initialize(_) => FoundKind::Acquire,
+            LockAction::Wait { .. } | LockAction::Receive | LockAction::Put | LockAction::Join => {
+                FoundKind::Wait
+            }
+            LockAction::Notify | LockAction::Send | LockAction::Take => FoundKind::Notify,
         };
         let held = data.held.iter().map(|guard| self.named_lock(guard, self.own_label(guard)));
         let frames = self.frames_of(&self.execution.lock_stack(event));

@@ -3,7 +3,7 @@
 use unsnarl_findings::{Access, AccessKind, Frame, Lock, MethodReference};
 use unsnarl_program::body::StatementId;
 
-use crate::locks::name::{Name, Root, Step};
+use crate::locks::name::{Name, NamePart, Root};
 use crate::locks::uses::{Code, Use};
 use crate::wording::describe::{Describe, simple_name};
 
@@ -29,24 +29,24 @@ fn label(describe: &Describe<'_, '_>, code: &Code, name: &Name) -> Option<String
         Root::Parameter(0) if !code.is_static => "this".to_owned(),
         Root::Static(field) => describe.short_field(field),
         Root::Class(_) => "class".to_owned(),
-        _ if name.steps.is_empty() => return None,
+        _ if name.parts.is_empty() => return None,
         _ => String::new(),
     };
-    for step in &name.steps {
+    for step in &name.parts {
         match *step {
-            Step::Field(field) => {
+            NamePart::Field(field) => {
                 let separator = if text.is_empty() { "" } else { "." };
                 text = format!(
                     "{text}{separator}{}",
                     names.text(describe.program.fields()[field].name)
                 );
             }
-            Step::Call(method) => {
+            NamePart::Call(method) => {
                 let separator = if text.is_empty() { "" } else { "." };
                 let method = names.text(names.method_ref_data(method).name);
                 text = format!("{text}{separator}{method}()");
             }
-            Step::ElementAt(_) | Step::Element(_) => text.push_str("[]"),
+            NamePart::ElementAt(_) | NamePart::Element(_) => text.push_str("[]"),
         }
     }
     Some(text)

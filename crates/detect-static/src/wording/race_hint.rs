@@ -32,13 +32,12 @@ pub(crate) fn hint(race: &Race<'_, '_>) -> String {
                 object for each"
             .to_owned();
     }
-    let guard =
-        reasons::usual_lock(race).filter(|usual| usual.is_telling()).map(|usual| {
-            match usual.holding {
-                1 => format!("guard it with {}, as the other access does", usual.label),
-                many => format!("guard it with {}, as the other {many} accesses do", usual.label),
-            }
-        });
+    let guard = reasons::usual_lock(race).filter(|usual| usual.is_significant()).map(|usual| {
+        match usual.holding {
+            1 => format!("guard it with {}, as the other access does", usual.label),
+            many => format!("guard it with {}, as the other {many} accesses do", usual.label),
+        }
+    });
     match race.conflicting.kind {
         VariableKind::Contents(_) => {
             let class = race.contents_class();

@@ -168,7 +168,7 @@ fn locking(race: &Race<'_, '_>) -> Vec<Reason> {
     }
     if race.class != ConflictClass::LockNotUnique
         && let Some(usual) = usual_lock(race)
-        && usual.is_telling()
+        && usual.is_significant()
     {
         reasons.push(GUARDED_ELSEWHERE.holds_because(format!(
             "{} of {} hold {}",
@@ -382,7 +382,7 @@ pub(crate) struct UsualLock {
 
 impl UsualLock {
     /// Whether so many hold it that those that do not look forgotten.
-    pub(crate) fn is_telling(&self) -> bool {
+    pub(crate) fn is_significant(&self) -> bool {
         self.holding < self.all && 2 * self.holding >= self.all
     }
 }

@@ -15,7 +15,7 @@ use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{ObjectId, OriginId};
 
 use crate::Execution;
-use crate::event::{ContextId, EventId, SeenId};
+use crate::event::{ContextEventId, ContextId, EventId};
 use crate::execute::state::{Lock, State, Taken};
 use crate::execute::{Context, Executor, Frame};
 
@@ -38,73 +38,73 @@ pub struct Scope {
 
 /// Something that a context does.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed {
+pub struct Action {
     /// The statement that does it.
     pub statement: StatementId,
     /// In which lock scopes.
     pub scopes: ScopesId,
     /// What it is.
-    pub kind: DeedKind,
+    pub kind: ActionKind,
 }
 
 /// What a context does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeedKind {
+pub enum ActionKind {
     /// An access.
-    Access(SeenId),
+    Access(ContextEventId),
     /// A call that enters another context.
     Call(ContextId),
 }
 
 /// All that contexts do.
 #[derive(Debug, Default)]
-pub(crate) struct Deeds {
-    pub(crate) of_context: SecondaryMap<ContextId, Vec<Deed>>,
+pub(crate) struct Actions {
+    pub(crate) of_context: SecondaryMap<ContextId, Vec<Action>>,
     pub(crate) scopes: UniqueMap<ScopesId, Scopes>,
     /// The locks with which contexts are entered.
     pub(crate) outside: Vec<SmallVec<[Arc<[ObjectId]>; 1]>>,
     pub(crate) roots: Vec<(OriginId, ContextId)>,
     /// The events of an access, one for each thread.
-    pub(crate) events: SecondaryMap<SeenId, SmallVec<[EventId; 1]>>,
+    pub(crate) events: SecondaryMap<ContextEventId, SmallVec<[EventId; 1]>>,
 }
 
 impl Execution<'_> {
     /// The contexts in which threads begin.
     pub fn roots(&self) -> &[(OriginId, ContextId)] {
-        &self.deeds.roots
+        &self.actions.roots
     }
 
     /// What a context does, block by block.
-    pub fn deeds(&self, context: ContextId) -> &[Deed] {
-        &self.deeds.of_context[context]
+    pub fn actions(&self, context: ContextId) -> &[Action] {
+        &self.actions.of_context[context]
     }
 
     /// For each context, the calls by which others come to it.
     pub fn context_callers(&self) -> SecondaryMap<ContextId, Vec<(ContextId, StatementId)>> {
         let mut callers: SecondaryMap<ContextId, Vec<_>> = SecondaryMap::new();
         for caller in self.contexts.keys() {
-            for deed in self.deeds(caller) {
-                if let DeedKind::Call(callee) = deed.kind {
-                    callers[callee].push((caller, deed.statement));
+            for action in self.actions(caller) {
+                if let ActionKind::Call(callee) = action.kind {
+                    callers[callee].push((caller, action.statement));
                 }
             }
         }
         callers
     }
 
-    /// The lock scopes around a deed.
+    /// The lock scopes around a action.
     pub fn scopes(&self, scopes: ScopesId) -> &[Scope] {
-        &self.deeds.scopes[scopes]
+        &self.actions.scopes[scopes]
     }
 
     /// What the locks may be that are held when a context is entered.
     pub fn outer_locks(&self, context: ContextId) -> &[Arc<[ObjectId]>] {
-        self.deeds.outside.get(context.index()).map_or(&[], SmallVec::as_slice)
+        self.actions.outside.get(context.index()).map_or(&[], SmallVec::as_slice)
     }
 
     /// The events of an access, one for each thread that makes it, as far as they are told.
-    pub fn events_of(&self, access: SeenId) -> &[EventId] {
-        &self.deeds.events[access]
+    pub fn events_of(&self, access: ContextEventId) -> &[EventId] {
+        &self.actions.events[access]
     }
 }
 

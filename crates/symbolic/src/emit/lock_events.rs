@@ -32,7 +32,7 @@ entity_id! {
 #[derive(Clone, Debug)]
 pub struct LockEvent {
     /// What it does.
-    pub action: Action,
+    pub action: LockAction,
     /// The objects that it may do it with, sorted.
     pub objects: Arc<[ObjectId]>,
     /// The locks that are certainly held then and that others may want, as they are reached from the object of the
@@ -68,7 +68,7 @@ impl LockEvent {
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum LockAction {
     /// Waits for a lock as long as it takes and has it then.
     Acquire(LockMode),
     /// Waits for a notification.
@@ -95,7 +95,7 @@ pub enum Action {
 /// A lock event, whichever of the threads that come to its context it is of.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Locking {
-    action: Action,
+    action: LockAction,
     objects: Arc<[ObjectId]>,
     held: Arc<[Guard]>,
     given_up: Arc<[ObjectId]>,
@@ -139,11 +139,11 @@ impl Execution<'_> {
     /// The call by which the thread first comes to the method of a lock event.
     pub fn lock_caller(&self, event: LockEventId) -> Option<(InstanceId, StatementId)> {
         let event = &self.lock_events[event];
-        let (caller, call) = self.ways[event.thread][event.context]?;
+        let (caller, call) = self.first_calls[event.thread][event.context]?;
         Some((self.contexts[caller], call))
     }
 
-    /// The threads that a [`Action::Join`] of these objects waits for; sorted.
+    /// The threads that a [`LockAction::Join`] of these objects waits for; sorted.
     pub fn joined_threads(&self, groups: &[ObjectId]) -> Vec<OriginId> {
         self.threads.in_groups(groups)
     }
@@ -210,7 +210,7 @@ impl<'m> Executor<'_, 'm> {
         let objects = Arc::clone(&self.sets[objects]);
         let loose = frame.entry.bindings.first().and_then(|binding| binding.loose.clone());
         let paths = Some((path.clone(), loose.filter(|_| !frame.facts.is_static).unwrap_or(path)));
-        let what = What { action: Action::Acquire(LockMode::Exclusive), objects, paths };
+        let what = What { action: LockAction::Acquire(LockMode::Exclusive), objects, paths };
         self.locking(frame, statement, what, &frame.entry.state, GivenUp::default())
     }
 
@@ -226,12 +226,13 @@ impl<'m> Executor<'_, 'm> {
             let objects = self.points_to(frame, value);
             let objects = Arc::clone(&self.sets[objects]);
             let paths = Some((self.strict_path(frame, value), self.loose_path(frame, value)));
-            let what = What { action: Action::Acquire(LockMode::Exclusive), objects, paths };
+            let what = What { action: LockAction::Acquire(LockMode::Exclusive), objects, paths };
             found.extend(self.locking(frame, id, what, state, GivenUp::default()));
             return;
         }
         if let Some(&class) = self.initializers.used.get(&(frame.instance, id)) {
-            let what = What { action: Action::Initialize(class), objects: [].into(), paths: None };
+            let what =
+                What { action: LockAction::Initialize(class), objects: [].into(), paths: None };
             found.extend(self.locking(frame, id, what, state, GivenUp::default()));
         }
         let heap = self.heap;
@@ -259,9 +260,9 @@ impl<'m> Executor<'_, 'm> {
     }
 
     /// Whether somebody waits for what is done with one of these containers, or can wait there.
-    fn is_waited_at(&self, action: Action, containers: &[ObjectId]) -> bool {
+    fn is_waited_at(&self, action: LockAction, containers: &[ObjectId]) -> bool {
         let waited = match action {
-            Action::Put | Action::Take => &self.threads.limited,
+            LockAction::Put | LockAction::Take => &self.threads.limited,
             _ => &self.threads.awaited,
         };
         containers.iter().any(|&container| waited.contains(container))
@@ -302,7 +303,7 @@ impl<'m> Executor<'_, 'm> {
             |objects: &[ObjectId]| objects.iter().any(|&object| self.sharing.is_contended(object));
         let is_fresh = |path: Option<&Path>| path.is_some_and(|path| state.is_fresh(path));
         let strict = paths.as_ref().map(|(strict, _)| strict);
-        let is_acquire = matches!(action, Action::Acquire(_));
+        let is_acquire = matches!(action, LockAction::Acquire(_));
         if is_acquire && (is_fresh(strict) || !is_contended(&objects)) {
             return None;
         }
@@ -330,7 +331,7 @@ impl<'m> Executor<'_, 'm> {
 
 /// What is done, and with which objects.
 struct What {
-    action: Action,
+    action: LockAction,
     objects: Arc<[ObjectId]>,
     /// The strict and the loose path of the object.
     paths: Option<(Path, Path)>,
@@ -344,27 +345,27 @@ struct GivenUp {
 }
 
 /// What an effect makes a thread wait for, or does for those who wait; with the place of the object.
-fn blocking(effect: &Effect) -> SmallVec<[(Action, &Place); 2]> {
+fn blocking(effect: &Effect) -> SmallVec<[(LockAction, &Place); 2]> {
     match effect {
         Effect::Acquire { lock, mode, blocking: Blocking::Forever, .. } => {
-            smallvec![(Action::Acquire(*mode), lock)]
+            smallvec![(LockAction::Acquire(*mode), lock)]
         }
-        Effect::Wait { on, timed, .. } => smallvec![(Action::Wait { is_timed: *timed }, on)],
-        Effect::Notify { on, .. } => smallvec![(Action::Notify, on)],
+        Effect::Wait { on, timed, .. } => smallvec![(LockAction::Wait { is_timed: *timed }, on)],
+        Effect::Notify { on, .. } => smallvec![(LockAction::Notify, on)],
         Effect::Receive { channel, within: None, blocking: Blocking::Forever, .. } => {
-            smallvec![(Action::Receive, channel)]
+            smallvec![(LockAction::Receive, channel)]
         }
         Effect::Receive { within: Some(container), blocking: Blocking::Forever, .. } => {
-            smallvec![(Action::Receive, container), (Action::Take, container)]
+            smallvec![(LockAction::Receive, container), (LockAction::Take, container)]
         }
-        Effect::Receive { within: Some(container), .. } => smallvec![(Action::Take, container)],
-        Effect::Send { channel, within: None, .. } => smallvec![(Action::Send, channel)],
+        Effect::Receive { within: Some(container), .. } => smallvec![(LockAction::Take, container)],
+        Effect::Send { channel, within: None, .. } => smallvec![(LockAction::Send, channel)],
         Effect::Send { within: Some(container), blocking: Blocking::Forever, .. } => {
-            smallvec![(Action::Put, container), (Action::Send, container)]
+            smallvec![(LockAction::Put, container), (LockAction::Send, container)]
         }
-        Effect::Send { within: Some(container), .. } => smallvec![(Action::Send, container)],
+        Effect::Send { within: Some(container), .. } => smallvec![(LockAction::Send, container)],
         Effect::Join { group, blocking: Blocking::Forever, .. } => {
-            smallvec![(Action::Join, group)]
+            smallvec![(LockAction::Join, group)]
         }
         _ => SmallVec::new(),
     }

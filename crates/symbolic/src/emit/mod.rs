@@ -16,10 +16,10 @@ use unsnarl_program::FieldId;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{InstanceId, OriginId};
 
-use crate::emit::actions::{Deed, DeedKind, Deeds, Scope, ScopesId};
+use crate::emit::actions::{Action, ActionKind, Actions, Scope, ScopesId};
 use crate::emit::lock_events::{LockEvent, LockEventId, Locking};
 use crate::event::{
-    AccessKind, Accessed, ContextId, Event, EventId, Guard, PathStep, Relation, SeenId,
+    AccessKind, Accessed, ContextEventId, ContextId, Event, EventId, Guard, PathStep, Relation,
 };
 use crate::execute::state::{ChannelId, Joined, Lock, State};
 use crate::execute::{Executor, Frame};
@@ -52,22 +52,22 @@ pub(crate) struct Events {
     pub(crate) time_of: Vec<TimeId>,
     pub(crate) lock_events: PrimaryMap<LockEventId, LockEvent>,
     /// How each thread first comes to a context.
-    pub(crate) ways: SecondaryMap<OriginId, Ways>,
-    pub(crate) deeds: Deeds,
+    pub(crate) first_calls: SecondaryMap<OriginId, FirstCalls>,
+    pub(crate) actions: Actions,
 }
 
 /// For the contexts that a thread comes to: the first call that leads there.
-pub(crate) type Ways = SecondaryMap<ContextId, Option<(ContextId, StatementId)>>;
+pub(crate) type FirstCalls = SecondaryMap<ContextId, Option<(ContextId, StatementId)>>;
 
 /// What the statements of a block do that other threads may notice.
 #[derive(Default)]
 pub(crate) struct Emitted {
-    accesses: Vec<Noticed>,
+    accesses: Vec<EmittedAccess>,
     locking: Vec<Locking>,
 }
 
 /// An access on the way through a block.
-struct Noticed {
+struct EmittedAccess {
     key: Key,
     event: Event,
     scopes: ScopesId,
@@ -86,34 +86,34 @@ struct Key {
     time: TimeId,
 }
 
-/// The events of contexts, before they are told by thread. Those with the same key are one.
-struct Seen<K, E> {
-    keys: UniqueMap<SeenId, K>,
+/// The events of contexts, before they are given to each thread. Those with the same key are one.
+struct ContextEvents<K, E> {
+    keys: UniqueMap<ContextEventId, K>,
     /// By number.
     all: Vec<E>,
-    of_context: SecondaryMap<ContextId, Vec<SeenId>>,
-    /// By how many threads each was told already.
-    threads: SecondaryMap<SeenId, usize>,
-    /// What was told by the thread that is being told.
-    told: EntitySet<SeenId>,
+    of_context: SecondaryMap<ContextId, Vec<ContextEventId>>,
+    /// How many threads each was emitted for so far.
+    threads: SecondaryMap<ContextEventId, usize>,
+    /// What was emitted for the current thread.
+    emitted: EntitySet<ContextEventId>,
 }
 
-/// In code that is not told apart by thread, an event is told for so many threads. Further ones would say
+/// In code that does not distinguish threads, an event is emitted for so many of them. Further ones would say
 /// the same of the same objects.
 const MOST_THREADS: usize = 8;
 
-impl<K: Eq + Hash, E> Seen<K, E> {
+impl<K: Eq + Hash, E> ContextEvents<K, E> {
     fn new() -> Self {
         Self {
             keys: UniqueMap::new(),
             all: Vec::new(),
             of_context: SecondaryMap::new(),
             threads: SecondaryMap::new(),
-            told: EntitySet::new(),
+            emitted: EntitySet::new(),
         }
     }
 
-    fn add(&mut self, context: ContextId, (key, event): (K, E)) -> SeenId {
+    fn add(&mut self, context: ContextId, (key, event): (K, E)) -> ContextEventId {
         let id = self.keys.intern(key);
         if id.index() == self.all.len() {
             self.all.push(event);
@@ -122,12 +122,12 @@ impl<K: Eq + Hash, E> Seen<K, E> {
         id
     }
 
-    /// Tells what is new for a thread in a context.
-    fn tell(&mut self, context: ContextId, mut tell: impl FnMut(SeenId, &K, &E)) {
+    /// Emits what is new for the current thread in a context.
+    fn emit(&mut self, context: ContextId, mut emit: impl FnMut(ContextEventId, &K, &E)) {
         for &id in &self.of_context[context] {
-            if self.told.insert(id) && self.threads[id] < MOST_THREADS {
+            if self.emitted.insert(id) && self.threads[id] < MOST_THREADS {
                 self.threads[id] += 1;
-                tell(id, &self.keys[id], &self.all[id.index()]);
+                emit(id, &self.keys[id], &self.all[id.index()]);
             }
         }
     }
@@ -136,19 +136,19 @@ impl<K: Eq + Hash, E> Seen<K, E> {
 /// The contexts that a thread comes to, in the order in which it does.
 fn contexts_of(
     roots: Vec<ContextId>,
-    deeds: &SecondaryMap<ContextId, Vec<Deed>>,
-    ways: &mut Ways,
+    actions: &SecondaryMap<ContextId, Vec<Action>>,
+    first_calls: &mut FirstCalls,
 ) -> Vec<ContextId> {
     let mut reached: EntitySet<ContextId> = roots.iter().copied().collect();
     let mut contexts = roots;
     let mut next = 0;
     while let Some(&context) = contexts.get(next) {
         next += 1;
-        for deed in &deeds[context] {
-            if let DeedKind::Call(callee) = deed.kind
+        for action in &actions[context] {
+            if let ActionKind::Call(callee) = action.kind
                 && reached.insert(callee)
             {
-                ways[callee] = Some((context, deed.statement));
+                first_calls[callee] = Some((context, action.statement));
                 contexts.push(callee);
             }
         }
@@ -167,9 +167,9 @@ impl Executor<'_, '_> {
             self.memories.clear();
         }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
-        let mut deeds: SecondaryMap<ContextId, Vec<Deed>> = SecondaryMap::new();
-        let mut seen: Seen<Key, Event> = Seen::new();
-        let mut locking: Seen<Locking, ()> = Seen::new();
+        let mut actions: SecondaryMap<ContextId, Vec<Action>> = SecondaryMap::new();
+        let mut accesses: ContextEvents<Key, Event> = ContextEvents::new();
+        let mut locking: ContextEvents<Locking, ()> = ContextEvents::new();
         let roots = self.roots();
         let mut open: Vec<ContextId> = roots.iter().map(|&(_, context)| context).collect();
         open.retain(|&context| reached.insert(context));
@@ -185,18 +185,18 @@ impl Executor<'_, '_> {
                 let mut emitted = Emitted::default();
                 self.entered.clear();
                 self.go_through(&frame, block, before, Some(&mut emitted));
-                for Noticed { key, event, scopes } in emitted.accesses {
+                for EmittedAccess { key, event, scopes } in emitted.accesses {
                     let statement = event.statement;
-                    let kind = DeedKind::Access(seen.add(context, (key, event)));
-                    deeds[context].push(Deed { statement, scopes, kind });
+                    let kind = ActionKind::Access(accesses.add(context, (key, event)));
+                    actions[context].push(Action { statement, scopes, kind });
                 }
                 for event in emitted.locking {
                     locking.add(context, (event, ()));
                 }
                 for (callee, statement, scopes) in std::mem::take(&mut self.entered) {
                     if self.was_processed(callee) {
-                        let kind = DeedKind::Call(callee);
-                        deeds[context].push(Deed { statement, scopes, kind });
+                        let kind = ActionKind::Call(callee);
+                        actions[context].push(Action { statement, scopes, kind });
                         if reached.insert(callee) {
                             open.push(callee);
                         }
@@ -209,24 +209,24 @@ impl Executor<'_, '_> {
         threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
         for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
-            let contexts = contexts_of(own.collect(), &deeds, &mut events.ways[thread]);
-            seen.told.clear();
-            locking.told.clear();
+            let contexts = contexts_of(own.collect(), &actions, &mut events.first_calls[thread]);
+            accesses.emitted.clear();
+            locking.emitted.clear();
             for context in contexts {
-                seen.tell(context, |id, key, event| {
-                    let told = events.events.push(Event { thread, context, ..event.clone() });
+                accesses.emit(context, |id, key, event| {
+                    let emitted = events.events.push(Event { thread, context, ..event.clone() });
                     events.time_of.push(key.time);
-                    events.deeds.events[id].push(told);
+                    events.actions.events[id].push(emitted);
                 });
-                locking.tell(context, |_, event, ()| {
+                locking.emit(context, |_, event, ()| {
                     events.lock_events.push(event.by(thread, context));
                 });
             }
         }
-        events.deeds.of_context = deeds;
-        events.deeds.scopes = std::mem::take(&mut self.scopes);
-        events.deeds.outside = self.contexts.values().map(|context| self.held(context)).collect();
-        events.deeds.roots = roots;
+        events.actions.of_context = actions;
+        events.actions.scopes = std::mem::take(&mut self.scopes);
+        events.actions.outside = self.contexts.values().map(|context| self.held(context)).collect();
+        events.actions.roots = roots;
         events.times = std::mem::take(&mut self.times);
         events
     }
@@ -255,7 +255,7 @@ impl Executor<'_, '_> {
         id: StatementId,
         access: Access<'_>,
         state: &State,
-    ) -> Noticed {
+    ) -> EmittedAccess {
         let paths =
             access.base.map(|base| (self.strict_path(frame, base), self.loose_path(frame, base)));
         let strict = paths.as_ref().map(|(strict, _)| strict);
@@ -308,7 +308,7 @@ impl Executor<'_, '_> {
             writes_default: written.is_some_and(|value| is_default(&frame.facts, value)),
             is_conditional,
         };
-        Noticed { key, event, scopes }
+        EmittedAccess { key, event, scopes }
     }
 
     /// What is known about the order with other threads; `base` is the accessed object.

@@ -1,4 +1,4 @@
-//! Calls: how the state of a caller is told in the names of a callee, and back.
+//! Calls: how the state of a caller is expressed in the names of a callee, and back.
 
 mod leave;
 
@@ -18,10 +18,10 @@ use crate::facts::access::value_of;
 use crate::facts::path::{Path, Root};
 use crate::facts::threads::is_followed;
 
-/// How many locks a callee is told of that may be several objects and have no name.
+/// How many locks a callee knows of that may be several objects and have no name.
 const VAGUE_LOCKS: usize = 1;
 
-/// How the names of a callee are told in those of the caller.
+/// How the names of a callee are expressed in those of the caller.
 struct Names {
     arguments: SmallVec<[Option<Value>; 4]>,
     /// What the numbered roots of the callee are.
@@ -29,7 +29,7 @@ struct Names {
     /// The fresh objects that the callee knows of.
     carried: SmallVec<[Path; 2]>,
     /// For each lock of the caller, which one it is for the callee.
-    told_locks: SmallVec<[u8; 4]>,
+    lock_numbers: SmallVec<[u8; 4]>,
 }
 
 impl Executor<'_, '_> {
@@ -259,7 +259,7 @@ impl Executor<'_, '_> {
                     .then(|| (self.strict_path(frame, value), self.loose_path(frame, value)))
             })
             .collect();
-        let is_told = |root: Root| {
+        let is_needed = |root: Root| {
             state.locks.iter().any(|lock| lock.path.as_ref().is_some_and(|path| path.root == root))
                 || state.fresh.iter().any(|fresh| fresh.path.root == root)
                 || state.joined_paths.iter().any(|(path, _)| path.root == root)
@@ -274,11 +274,11 @@ impl Executor<'_, '_> {
             captured.iter().any(|(_, _, meaning)| meaning.root == root)
                 && paths.iter().flatten().any(|(strict, _)| strict.root == root)
         };
-        let is_told = |root: Root| is_told(root) || is_captured(root);
+        let is_needed = |root: Root| is_needed(root) || is_captured(root);
         let mut outer: SmallVec<[Root; 2]> = SmallVec::new();
         let roots = paths.iter().flatten().flat_map(|(strict, loose)| [strict.root, loose.root]);
         for root in roots.chain(captured.iter().map(|(_, _, meaning)| meaning.root)) {
-            if !root.is_global() && !outer.contains(&root) && is_told(root) {
+            if !root.is_global() && !outer.contains(&root) && is_needed(root) {
                 outer.push(root);
             }
         }
@@ -294,10 +294,10 @@ impl Executor<'_, '_> {
             .map(|paths| match paths {
                 Some((strict, loose)) => {
                     let binding = Binding { strict: inward(strict), loose: inward(loose) };
-                    let is_told = |path: &Path| !path.root.is_global() || is_told(path.root);
+                    let is_needed = |path: &Path| !path.root.is_global() || is_needed(path.root);
                     Binding {
-                        strict: binding.strict.filter(is_told),
-                        loose: binding.loose.filter(is_told),
+                        strict: binding.strict.filter(is_needed),
+                        loose: binding.loose.filter(is_needed),
                     }
                 }
                 None => Binding::default(),
@@ -324,7 +324,7 @@ impl Executor<'_, '_> {
             sent: SmallVec::from_slice(&state.sent),
             ..Knowledge::default()
         };
-        let told_locks = self.tell_locks(state, &inward, &mut inner);
+        let lock_numbers = self.pass_locks(state, &inward, &mut inner);
         for fresh in &state.fresh {
             let mut values = arguments.iter().flatten();
             if let Some(path) = inward(&fresh.path)
@@ -345,13 +345,13 @@ impl Executor<'_, '_> {
             inner.add_received((*channel, path.as_ref().and_then(inward)));
         }
         let entry = Entry { bindings, aliases, state: State::from(inner) };
-        (entry, Names { arguments, outer, carried, told_locks })
+        (entry, Names { arguments, outer, carried, lock_numbers })
     }
 
     /// The locks of the caller for the callee; for each of the caller's, which one it is. Locks that have
     /// no name in the callee are known by their objects: once is enough, their order does not matter,
     /// and of those that are no single object a few are enough.
-    fn tell_locks(
+    fn pass_locks(
         &self,
         state: &State,
         inward: &impl Fn(&Path) -> Option<Path>,
@@ -371,7 +371,7 @@ impl Executor<'_, '_> {
         order.sort_by_key(|&at| {
             (paths[at].is_none(), paths[at].is_none().then(|| state.locks[at].objects))
         });
-        let mut told_locks: SmallVec<[u8; 4]> = SmallVec::from_elem(u8::MAX, state.locks.len());
+        let mut lock_numbers: SmallVec<[u8; 4]> = SmallVec::from_elem(u8::MAX, state.locks.len());
         let mut vague = 0;
         for at in order {
             let (lock, path) = (&state.locks[at], &paths[at]);
@@ -381,7 +381,7 @@ impl Executor<'_, '_> {
                     && (held.objects, held.mode) == (lock.objects, lock.mode)
             });
             if let Some(known) = known {
-                told_locks[at] = known as u8;
+                lock_numbers[at] = known as u8;
                 continue;
             }
             let is_vague = path.is_none() && !is_single(lock);
@@ -390,12 +390,12 @@ impl Executor<'_, '_> {
                 continue;
             }
             let number = inner.locks.len() as u8;
-            told_locks[at] = number;
+            lock_numbers[at] = number;
             let (path, inherited) = (path.clone(), Some(number));
             let taken = Taken::Outside;
             inner.locks.push(Lock { path, count: 1, inherited, taken, ..lock.clone() });
         }
-        told_locks
+        lock_numbers
     }
 
     /// What the lambdas among the arguments have captured: the argument, the steps from it, and what

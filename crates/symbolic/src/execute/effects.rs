@@ -127,11 +127,11 @@ impl<'m> Executor<'_, 'm> {
                     self.acquire(path, objects, *mode, state);
                 }
                 Effect::Receive { channel, within: None, blocking, when, .. } => {
-                    let is_told = match when {
+                    let is_received = match when {
                         Some(when) => holds(when, test),
                         None => *blocking == Blocking::Never && test != Test::Zero,
                     };
-                    if is_told {
+                    if is_received {
                         self.receive_place(frame, id, call, channel, state);
                     }
                 }
@@ -187,7 +187,7 @@ impl<'m> Executor<'_, 'm> {
         place: &Place,
     ) -> Option<Path> {
         if let Some(value) = value_of(&frame.facts, self.program, id, call, place) {
-            return Some(self.strict_path(frame, self.behind_chain(frame, value)));
+            return Some(self.strict_path(frame, self.chain_receiver(frame, value)));
         }
         let Place::Slot(holder, name) = place else { return None };
         if let Some(value) = value_of(&frame.facts, self.program, id, call, holder) {
@@ -217,7 +217,7 @@ impl<'m> Executor<'_, 'm> {
     }
 
     /// The first object of a chain of calls that all return what they are called on: `text.append(…).append(…)`.
-    fn behind_chain(&self, frame: &Frame, mut value: Value) -> Value {
+    fn chain_receiver(&self, frame: &Frame, mut value: Value) -> Value {
         loop {
             value = frame.facts.uncast(value);
             let made = frame.facts.body.values[value].definition;
@@ -277,8 +277,8 @@ impl<'m> Executor<'_, 'm> {
             }
             self.note_last_started(frame, id, call, thread, state);
             state
-                .gathered
-                .retain(|put| put.1 != thread || self.gathered.is_put(frame.instance, id, *put));
+                .collected
+                .retain(|put| put.1 != thread || self.join_loops.is_put(frame.instance, id, *put));
             state.add_started(thread);
         }
         if threads.is_empty() {

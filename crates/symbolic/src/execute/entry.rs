@@ -104,7 +104,7 @@ impl Executor<'_, '_> {
 
     fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
         let arguments = self.arguments(instance);
-        let state = self.told_to_many(instance, entry, &arguments);
+        let state = self.state_for_many(instance, entry, &arguments);
         let Some(&context) = self.merged.get(&instance) else {
             let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
             let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
@@ -118,16 +118,16 @@ impl Executor<'_, '_> {
         }
         let mut joined = (**known).clone();
         joined.state.join(&state);
-        // What is different for callers is taken to be anything, not gathered one by one.
+        // What is different for callers is taken to be anything, not collected one by one.
         let is_new_start = joined.state.started != known.state.started;
         let is_new_signal = joined.state.sent != known.state.sent;
         if is_new_start || is_new_signal {
-            let doings = self.within.threads_of(self.heap, instance);
+            let effects = self.may_effects.threads_of(self.heap, instance);
             if is_new_start {
-                joined.state.unite_started(&doings.started);
+                joined.state.unite_started(&effects.started);
             }
             if is_new_signal {
-                joined.state.unite_sent(&doings.sent);
+                joined.state.unite_sent(&effects.sent);
             }
         }
         if self.contexts[context].rounds > ROUNDS {
@@ -140,9 +140,9 @@ impl Executor<'_, '_> {
         context
     }
 
-    /// What a method that is entered in many states is told of one of them. Paths are told by the numbers of one
+    /// What a method that is entered in many states learns from one of them. Paths are expressed by the numbers of one
     /// caller. What many have in common are the arguments.
-    fn told_to_many(
+    fn state_for_many(
         &mut self,
         instance: InstanceId,
         entry: &Entry,

@@ -211,7 +211,7 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// At the end of a loop that joins all that was gathered in a container, all of it has ended. At the end
+    /// At the end of a loop that joins all that was collected in a container, all of it has ended. At the end
     /// of any other loop every round of which joins a thread, all of them are taken to have ended (section
     /// 4.1), if nothing else joins them.
     fn exit_loop(
@@ -225,7 +225,7 @@ impl Executor<'_, '_> {
         for (number, found) in frame.facts.loops.iter().enumerate() {
             let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
             if leaves && found.header == from {
-                for thread in self.gathered.joined_by(frame.instance, number, &state.gathered) {
+                for thread in self.join_loops.joined_by(frame.instance, number, &state.collected) {
                     let joined = self.joined(frame, thread, false, state);
                     state.add_joined(joined);
                 }
@@ -252,7 +252,7 @@ impl Executor<'_, '_> {
         let fresh_result = value.and_then(|value| state.fresh(&self.strict_path(frame, value)));
         let fresh_result = fresh_result.filter(|fresh| !fresh.is_assumed);
         let fresh_result = fresh_result.map(|fresh| fresh.holders.clone());
-        let mut told = [Test::NonZero, Test::Zero].map(|test| {
+        let mut received = [Test::NonZero, Test::Zero].map(|test| {
             let value = value?;
             if let Operation::Constant(constant) = frame.facts.body.definition(value).operation {
                 let is_zero = matches!(constant, Constant::Int(0) | Constant::Null);
@@ -268,8 +268,8 @@ impl Executor<'_, '_> {
             self.note_return(frame, &locks, &state);
         }
         forget_locals(&mut state);
-        told.iter_mut().flatten().for_each(forget_local_paths);
-        let [if_nonzero, if_zero] = told;
+        received.iter_mut().flatten().for_each(forget_local_paths);
+        let [if_nonzero, if_zero] = received;
         match exit {
             Some(exit) => {
                 exit.state.join(&state);
@@ -287,18 +287,18 @@ fn forget_locals(state: &mut State) {
     let is_local = |path: &Path| matches!(path.root, Root::Value(_));
     state.keep_fresh(|fresh| !is_local(&fresh.path));
     let has_others = !state.pending.is_empty()
-        || !state.told.is_empty()
+        || !state.received_if.is_empty()
         || !state.joined_paths.is_empty()
         || !state.last_started.is_empty()
-        || !state.gathered.is_empty()
+        || !state.collected.is_empty()
         || !state.received.is_empty();
     if has_others {
         let state: &mut Knowledge = state;
         state.pending.clear();
-        state.told.clear();
+        state.received_if.clear();
         state.joined_paths.retain(|(path, _)| !is_local(path));
         state.last_started.clear();
-        state.gathered.clear();
+        state.collected.clear();
         forget_local_paths(&mut state.received);
     }
 }

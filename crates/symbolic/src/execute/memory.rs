@@ -16,7 +16,7 @@ use unsnarl_program::heap::InstanceId;
 use crate::event::ContextId;
 use crate::execute::state::State;
 use crate::execute::{Executor, Frame, OutcomeId};
-use crate::facts::may_effects::DoingsId;
+use crate::facts::may_effects::MayEffectsId;
 
 /// A block that was gone through.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub(crate) struct PastCall {
 pub(crate) struct Left {
     pub(crate) outcome: OutcomeId,
     pub(crate) is_merged: bool,
-    pub(crate) doings: DoingsId,
+    pub(crate) effects: MayEffectsId,
 }
 
 impl Memory {
@@ -110,8 +110,8 @@ impl Executor<'_, '_> {
     /// How a context is left; nothing if it is not known to be.
     pub(crate) fn left(&self, context: ContextId) -> Option<Left> {
         let context = &self.contexts[context];
-        let doings = self.within.number(context.instance);
-        Some(Left { outcome: context.outcome?, is_merged: context.is_merged, doings })
+        let effects = self.may_effects.number(context.instance);
+        Some(Left { outcome: context.outcome?, is_merged: context.is_merged, effects })
     }
 
     /// How a call went the last time, if it goes the same way now.

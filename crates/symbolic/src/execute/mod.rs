@@ -41,8 +41,8 @@ use crate::execute::memory::{CallOf, Memory, PastCall};
 use crate::execute::releases::Releases;
 use crate::execute::state::{Channel, ChannelId, Holders, Joined, Knowledge, ObjectsId, State};
 use crate::facts::initializers::Initializers;
-use crate::facts::join_loops::Gathered;
-use crate::facts::may_effects::Within;
+use crate::facts::join_loops::JoinLoops;
+use crate::facts::may_effects::MayEffectsByMethod;
 use crate::facts::method::{MethodFacts, Methods};
 use crate::facts::path::{Path, Root};
 use crate::facts::sharing::SharingFacts;
@@ -76,8 +76,8 @@ pub(crate) struct Facts<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
-    pub(crate) gathered: &'e Gathered,
-    pub(crate) within: &'e Within,
+    pub(crate) join_loops: &'e JoinLoops,
+    pub(crate) may_effects: &'e MayEffectsByMethod,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) views: &'e Views,
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
@@ -92,13 +92,13 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) threads: &'e Threads,
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
-    pub(crate) gathered: &'e Gathered,
+    pub(crate) join_loops: &'e JoinLoops,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     pub(crate) initializers: &'e Initializers,
     /// What may happen while methods run.
-    pub(crate) within: &'e Within,
+    pub(crate) may_effects: &'e MayEffectsByMethod,
     pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
     /// The numbers of the heap's sets, as far as they were asked for.
     heap_sets: SecondaryMap<SetId, Option<ObjectsId>>,
@@ -215,11 +215,11 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads,
             sharing,
             signals,
-            gathered,
+            join_loops,
             views,
             class_locks,
             initializers,
-            within,
+            may_effects,
             channels,
         } = facts;
         Self {
@@ -229,11 +229,11 @@ impl<'e, 'm> Executor<'e, 'm> {
             threads,
             sharing,
             signals,
-            gathered,
+            join_loops,
             views,
             class_locks,
             initializers,
-            within,
+            may_effects,
             sets: UniqueMap::new(),
             heap_sets: SecondaryMap::new(),
             channels,

@@ -95,13 +95,13 @@ pub(crate) struct Knowledge {
     pub(crate) last_started: SmallVec<[(Path, OriginId); 0]>,
     /// Containers of this method, by their value, in which all instances of a thread certainly are that may
     /// not have ended; sorted.
-    pub(crate) gathered: SmallVec<[(Value, OriginId); 0]>,
+    pub(crate) collected: SmallVec<[(Value, OriginId); 0]>,
     /// Possibly sent by this thread; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
     /// Certainly received; sorted. The path is that of the object that carries the signal.
     pub(crate) received: SmallVec<[(ChannelId, Option<Path>); 0]>,
     /// Received if a value is not zero (true) or zero (false); sorted.
-    pub(crate) told: SmallVec<[Told; 0]>,
+    pub(crate) received_if: SmallVec<[ConditionalReceipt; 0]>,
     /// Certainly not seen by any other thread yet; sorted by path.
     pub(crate) fresh: SmallVec<[Fresh; 1]>,
 }
@@ -117,17 +117,17 @@ impl Clone for Knowledge {
             joined_some: SmallVec::from_slice(&self.joined_some),
             joined_paths: self.joined_paths.clone(),
             last_started: self.last_started.clone(),
-            gathered: SmallVec::from_slice(&self.gathered),
+            collected: SmallVec::from_slice(&self.collected),
             sent: SmallVec::from_slice(&self.sent),
             received: self.received.clone(),
-            told: self.told.clone(),
+            received_if: self.received_if.clone(),
             fresh: self.fresh.clone(),
         }
     }
 }
 
 /// What was received if a value is not zero (true) or zero (false).
-pub(crate) type Told = (Value, bool, ChannelId, Option<Path>);
+pub(crate) type ConditionalReceipt = (Value, bool, ChannelId, Option<Path>);
 
 /// A lock that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -206,9 +206,9 @@ impl State {
                 && are_in(&self.joined_some, &other.joined_some)
                 && are_in(&self.joined_paths, &other.joined_paths)
                 && are_in(&self.last_started, &other.last_started)
-                && are_in(&self.gathered, &other.gathered)
+                && are_in(&self.collected, &other.collected)
                 && are_in(&self.received, &other.received)
-                && are_in(&self.told, &other.told)
+                && are_in(&self.received_if, &other.received_if)
                 && self.fresh.iter().all(|fresh| fresh.covers(other))
     }
 
@@ -276,9 +276,9 @@ impl Knowledge {
         keep(&mut self.joined_some, &other.joined_some);
         keep(&mut self.joined_paths, &other.joined_paths);
         keep(&mut self.last_started, &other.last_started);
-        keep(&mut self.gathered, &other.gathered);
+        keep(&mut self.collected, &other.collected);
         keep(&mut self.received, &other.received);
-        keep(&mut self.told, &other.told);
+        keep(&mut self.received_if, &other.received_if);
         self.join_fresh(other);
     }
 

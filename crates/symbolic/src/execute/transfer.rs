@@ -97,15 +97,15 @@ impl Executor<'_, '_> {
         true
     }
 
-    /// A container is made: those threads are gathered in it of which none is running.
+    /// A container is made: those threads are collected in it of which none is running.
     fn make_container(&self, frame: &Frame, container: Value, state: &mut State) {
-        if state.gathered.iter().any(|put| put.0 == container) {
-            state.gathered.retain(|put| put.0 != container);
+        if state.collected.iter().any(|put| put.0 == container) {
+            state.collected.retain(|put| put.0 != container);
         }
-        for &thread in self.gathered.made(frame.instance, container) {
+        for &thread in self.join_loops.made(frame.instance, container) {
             if state.has_none_running(thread) {
-                state.gathered.push((container, thread));
-                state.gathered.sort_unstable();
+                state.collected.push((container, thread));
+                state.collected.sort_unstable();
             }
         }
     }
@@ -451,9 +451,9 @@ impl Executor<'_, '_> {
         let value = frame.facts.uncast(value);
         let definition = frame.facts.body.values[value].definition;
         let field = frame.facts.field(definition);
-        if !state.told.is_empty() {
+        if !state.received_if.is_empty() {
             let is_nonzero = test != Test::Zero;
-            for (about, when, channel, path) in state.told.clone() {
+            for (about, when, channel, path) in state.received_if.clone() {
                 if about == value && when == is_nonzero {
                     state.add_received((channel, path));
                 }
@@ -489,10 +489,10 @@ impl Executor<'_, '_> {
         path: Option<Path>,
         state: &mut State,
     ) {
-        let is_told = matches!(objects, [_])
+        let is_certain = matches!(objects, [_])
             || objects.len() <= MOST_CARRIERS
                 && !objects.iter().any(|&object| self.threads.unique_objects.contains(object));
-        if is_told {
+        if is_certain {
             for &object in objects {
                 self.add_received(Channel::Object(object, variable), path.clone(), state);
             }
@@ -524,7 +524,10 @@ fn forget(state: &mut State, value: Value) {
         || state.joined_paths.iter().any(|(path, _)| is_it(path))
         || state.last_started.iter().any(|(path, _)| is_it(path))
         || state.pending.contains(&value)
-        || state.told.iter().any(|told| told.0 == value || told.3.as_ref().is_some_and(is_it))
+        || state
+            .received_if
+            .iter()
+            .any(|receipt| receipt.0 == value || receipt.3.as_ref().is_some_and(is_it))
         || state.locks.iter().any(|lock| lock.path.as_ref().is_some_and(is_it))
         || state.received.iter().any(|(_, path)| path.as_ref().is_some_and(is_it));
     if !is_known {
@@ -535,7 +538,9 @@ fn forget(state: &mut State, value: Value) {
     state.joined_paths.retain(|(path, _)| !is_it(path));
     state.last_started.retain(|(path, _)| !is_it(path));
     state.pending.retain(|pending| *pending != value);
-    state.told.retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
+    state
+        .received_if
+        .retain(|(about, _, _, path)| *about != value && !path.as_ref().is_some_and(is_it));
     for lock in &mut state.locks {
         lock.path = lock.path.take().filter(|path| !is_it(path));
     }

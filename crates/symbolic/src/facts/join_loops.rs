@@ -1,4 +1,4 @@
-//! Threads that are gathered in a container until a loop joins all of them.
+//! Threads that are collected in a container until a loop joins all of them.
 //!
 //! Section 4.1 takes a single join of an abstract thread to wait for all of its instances. That is certain,
 //! not assumed, where every instance is put into an array or collection from which nothing is ever taken
@@ -14,7 +14,7 @@ use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
 
 use crate::facts::access::{is_unconditional, value_of};
 use crate::facts::containers::Containers;
-use crate::facts::may_effects::Within;
+use crate::facts::may_effects::MayEffectsByMethod;
 use crate::facts::method::{Loop, MethodFacts, Methods};
 use crate::facts::sweep::{Sweep, container_of, is_avoidable, put_by};
 use crate::facts::threads::{Threads, repeats, sorted};
@@ -22,9 +22,9 @@ use crate::facts::threads::{Threads, repeats, sorted};
 /// More containers of threads than this are not worth to be looked at.
 const CONTAINERS: usize = 64;
 
-/// Which threads are gathered where.
+/// Which threads are collected where, and which loops join them.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct JoinLoops {
     loops: FxHashMap<InstanceId, Vec<JoinLoop>>,
     /// The threads of which a method puts instances into a container that it makes itself.
     made: FxHashMap<(InstanceId, Value), Vec<OriginId>>,
@@ -52,18 +52,18 @@ struct Candidate {
     threads: Vec<OriginId>,
 }
 
-impl Gathered {
+impl JoinLoops {
     pub(crate) fn new(
         program: &Program<'_>,
         heap: &Heap<'_>,
         methods: &Methods,
         threads: &Threads,
-        within: &Within,
+        may_effects: &MayEffectsByMethod,
     ) -> Self {
-        let gathered = Self::default();
-        let mut finder = Finder { program, heap, methods, threads, within, gathered };
+        let join_loops = Self::default();
+        let mut finder = Finder { program, heap, methods, threads, may_effects, join_loops };
         finder.find();
-        finder.gathered
+        finder.join_loops
     }
 
     /// The threads that a container is for that a method makes.
@@ -81,20 +81,20 @@ impl Gathered {
         self.put_into.get(&(instance, start)).is_some_and(|known| known.contains(&put))
     }
 
-    /// The threads that have ended when a loop has, given those that are gathered in the containers that
+    /// The threads that have ended when a loop has, given those that are collected in the containers that
     /// the method has made.
     pub(crate) fn joined_by(
         &self,
         instance: InstanceId,
         number: usize,
-        gathered: &[(Value, OriginId)],
+        collected: &[(Value, OriginId)],
     ) -> Vec<OriginId> {
         let loops = self.loops.get(&instance).into_iter().flatten();
         let mut joined = Vec::new();
         for found in loops.filter(|found| found.number == number) {
             let is_joined = |thread: &&OriginId| {
                 found.all.contains(thread)
-                    || found.made.is_some_and(|made| gathered.contains(&(made, **thread)))
+                    || found.made.is_some_and(|made| collected.contains(&(made, **thread)))
             };
             joined.extend(found.threads.iter().filter(is_joined));
         }
@@ -107,8 +107,8 @@ struct Finder<'f, 'm> {
     heap: &'f Heap<'m>,
     methods: &'f Methods,
     threads: &'f Threads,
-    within: &'f Within,
-    gathered: Gathered,
+    may_effects: &'f MayEffectsByMethod,
+    join_loops: JoinLoops,
 }
 
 impl<'f> Finder<'f, '_> {
@@ -205,8 +205,8 @@ impl<'f> Finder<'f, '_> {
                 }
                 if self.is_made_here(instance, container) {
                     let put = (container, thread);
-                    self.gathered.put_into.entry((instance, start)).or_default().push(put);
-                    let made = self.gathered.made.entry((instance, container)).or_default();
+                    self.join_loops.put_into.entry((instance, start)).or_default().push(put);
+                    let made = self.join_loops.made.entry((instance, container)).or_default();
                     if !made.contains(&thread) {
                         made.push(thread);
                     }
@@ -310,7 +310,7 @@ impl<'f> Finder<'f, '_> {
         let all = threads.iter().copied().filter(is_only).collect();
         let number = sweep.number;
         let found = JoinLoop { number, made: is_made.then_some(container), threads, all };
-        self.gathered.loops.entry(*instance).or_default().push(found);
+        self.join_loops.loops.entry(*instance).or_default().push(found);
     }
 
     /// Whether a loop starts a thread.
@@ -324,11 +324,9 @@ impl<'f> Finder<'f, '_> {
         let is_inside = |id: StatementId| around.blocks.contains(facts.block_of(id));
         let mut starts = self.threads.starts[thread].iter();
         starts.any(|&(starter, id)| starter == instance && is_inside(id))
-            || self
-                .heap
-                .calls_of(instance)
-                .iter()
-                .any(|call| is_inside(call.statement) && self.within.may_start(call.callee, thread))
+            || self.heap.calls_of(instance).iter().any(|call| {
+                is_inside(call.statement) && self.may_effects.may_start(call.callee, thread)
+            })
     }
 }
 

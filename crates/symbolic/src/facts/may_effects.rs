@@ -15,19 +15,19 @@ use crate::facts::threads::{Threads, is_followed};
 
 entity_id! {
     /// What may happen while a method runs.
-    pub(crate) struct DoingsId("doings");
+    pub(crate) struct MayEffectsId("effects");
 }
 
 /// What may happen while a method runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Doings {
+pub(crate) struct MayEffects {
     /// The threads that may be started; sorted.
     pub(crate) started: SmallVec<[OriginId; 4]>,
     /// The channels in which something may be sent; sorted.
     pub(crate) sent: SmallVec<[ChannelId; 2]>,
 }
 
-impl Doings {
+impl MayEffects {
     /// Whether a thread may be started.
     pub(crate) fn may_start(&self, thread: OriginId) -> bool {
         self.started.binary_search(&thread).is_ok()
@@ -42,24 +42,24 @@ impl Doings {
 
 /// What may happen while the methods of a program run.
 #[derive(Debug, Default)]
-pub(crate) struct Within {
-    all: UniqueMap<DoingsId, Doings>,
-    methods: PrimaryMap<InstanceId, DoingsId>,
-    threads: SecondaryMap<OriginId, Doings>,
+pub(crate) struct MayEffectsByMethod {
+    all: UniqueMap<MayEffectsId, MayEffects>,
+    methods: PrimaryMap<InstanceId, MayEffectsId>,
+    threads: SecondaryMap<OriginId, MayEffects>,
 }
 
-impl Within {
+impl MayEffectsByMethod {
     pub(crate) fn new(
         heap: &Heap<'_>,
         threads: &Threads,
         signals: &Signals,
         channels: &mut UniqueMap<ChannelId, Channel>,
     ) -> Self {
-        let mut doings: SecondaryMap<InstanceId, Doings> = SecondaryMap::new();
+        let mut effects: SecondaryMap<InstanceId, MayEffects> = SecondaryMap::new();
         let mut callers: SecondaryMap<InstanceId, Vec<InstanceId>> = SecondaryMap::new();
         let mut open = Vec::new();
         for (&(instance, _), started) in &threads.started_at {
-            unite(&mut doings[instance].started, started);
+            unite(&mut effects[instance].started, started);
         }
         for id in heap.instances.keys() {
             for call in heap.calls_of(id) {
@@ -69,35 +69,35 @@ impl Within {
             }
             for channel in signals.sent_in(id) {
                 let channel = channels.intern(channel);
-                unite(&mut doings[id].sent, &[channel]);
+                unite(&mut effects[id].sent, &[channel]);
             }
-            if doings[id] != Doings::default() {
+            if effects[id] != MayEffects::default() {
                 open.push(id);
             }
         }
         while let Some(id) = open.pop() {
-            let own = doings[id].clone();
+            let own = effects[id].clone();
             for &caller in &callers[id] {
-                if doings[caller].add(&own) {
+                if effects[caller].add(&own) {
                     open.push(caller);
                 }
             }
         }
-        let mut within = Self::default();
+        let mut by_method = Self::default();
         for (thread, origin) in heap.origins.iter() {
             for &entry in &origin.entries {
-                within.threads[thread].add(&doings[entry]);
+                by_method.threads[thread].add(&effects[entry]);
             }
         }
         for id in heap.instances.keys() {
-            let number = within.all.intern(doings[id].clone());
-            within.methods.push(number);
+            let number = by_method.all.intern(effects[id].clone());
+            by_method.methods.push(number);
         }
-        within
+        by_method
     }
 
     /// What may happen while methods with this number run.
-    pub(crate) fn doings(&self, number: DoingsId) -> &Doings {
+    pub(crate) fn effects(&self, number: MayEffectsId) -> &MayEffects {
         &self.all[number]
     }
 
@@ -107,16 +107,16 @@ impl Within {
     }
 
     /// The same for methods during which the same may happen.
-    pub(crate) fn number(&self, instance: InstanceId) -> DoingsId {
+    pub(crate) fn number(&self, instance: InstanceId) -> MayEffectsId {
         self.methods[instance]
     }
 
     /// What the threads that run a method may do at any time.
-    pub(crate) fn threads_of(&self, heap: &Heap<'_>, instance: InstanceId) -> Doings {
-        let mut doings = Doings::default();
+    pub(crate) fn threads_of(&self, heap: &Heap<'_>, instance: InstanceId) -> MayEffects {
+        let mut effects = MayEffects::default();
         for &thread in heap.threads_of(instance) {
-            doings.add(&self.threads[thread]);
+            effects.add(&self.threads[thread]);
         }
-        doings
+        effects
     }
 }

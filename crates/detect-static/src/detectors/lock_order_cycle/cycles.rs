@@ -12,9 +12,10 @@ use unsnarl_findings::lock_cycle::{CycleSet, CycleSets, cycle_set};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Execution, LockEventId, LockMoment};
 
-use super::graph::{Place, Situation, Waiting, waiting};
-use super::reach::Ways;
+use super::graph::{Situation, Waiting, waiting};
+use super::reach::Predecessors;
 use crate::Input;
+use crate::code::Site;
 
 /// How many pairs of acquisitions are compared.
 const MOST_COMPARISONS: usize = 1_000_000;
@@ -27,7 +28,7 @@ const MOST_COMBINATIONS: usize = 16;
 
 /// A thread that holds a lock waits for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct LockOrderEdge {
     /// The acquisition.
     pub(crate) event: LockEventId,
     /// The lock that is held.
@@ -41,7 +42,7 @@ pub(crate) struct Step {
 /// The cycles of the graph.
 pub(crate) struct Cycles {
     /// At the position of a lock is the step that holds it and acquires the next one.
-    pub(crate) cycles: Vec<Vec<Step>>,
+    pub(crate) cycles: Vec<Vec<LockOrderEdge>>,
     /// There may be more.
     pub(crate) is_cut_short: bool,
 }
@@ -76,9 +77,9 @@ struct Search<'s, 'm> {
     is_cut_short: bool,
     found: Vec<Vec<Link>>,
     /// The nodes of each cycle that was found.
-    told: CycleSets<usize>,
+    node_sets: CycleSets<usize>,
     /// The places of all of them.
-    places: FxHashSet<Place>,
+    sites: FxHashSet<Site>,
 }
 
 impl<'s, 'm> Search<'s, 'm> {
@@ -97,8 +98,8 @@ impl<'s, 'm> Search<'s, 'm> {
             comparisons: 0,
             is_cut_short: false,
             found: Vec::new(),
-            told: CycleSets::default(),
-            places: FxHashSet::default(),
+            node_sets: CycleSets::default(),
+            sites: FxHashSet::default(),
         }
     }
 
@@ -107,9 +108,9 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn add(&mut self, cycle: Vec<Link>) {
-        self.told.add(cycle_set(cycle.iter().map(|link| link.node)));
+        self.node_sets.add(cycle_set(cycle.iter().map(|link| link.node)));
         let nodes = cycle.iter().map(|link| &self.nodes[link.node]);
-        self.places.extend(nodes.flat_map(Waiting::places));
+        self.sites.extend(nodes.flat_map(Waiting::sites));
         self.found.push(cycle);
     }
 
@@ -137,7 +138,8 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     fn pair(&mut self, one: usize, other: usize) {
-        if self.told.has_subset_of(&cycle_set([one, other].into_iter())) || !self.may_compare() {
+        if self.node_sets.has_subset_of(&cycle_set([one, other].into_iter())) || !self.may_compare()
+        {
             return;
         }
         let (first, second) = (self.situation(one), self.situation(other));
@@ -165,18 +167,18 @@ impl<'s, 'm> Search<'s, 'm> {
     /// Cycles of three and more threads.
     fn all_longer(&mut self) {
         let starts: Vec<usize> =
-            (0..self.nodes.len()).filter(|&node| !self.is_everywhere_told(node)).collect();
+            (0..self.nodes.len()).filter(|&node| !self.is_everywhere_in_a_cycle(node)).collect();
         if starts.is_empty() {
             return;
         }
         let after: Vec<Vec<usize>> = (0..self.nodes.len()).map(|node| self.after(node)).collect();
-        let ways = Ways::new(&after);
-        starts.into_iter().for_each(|node| self.longer(node, &ways));
+        let predecessors = Predecessors::new(&after);
+        starts.into_iter().for_each(|node| self.longer(node, &predecessors));
     }
 
     /// Whether there is a cycle through each of the places.
-    fn is_everywhere_told(&self, node: usize) -> bool {
-        self.nodes[node].places().all(|place| self.places.contains(&place))
+    fn is_everywhere_in_a_cycle(&self, node: usize) -> bool {
+        self.nodes[node].sites().all(|site| self.sites.contains(&site))
     }
 
     /// What may come after a node in a cycle.
@@ -193,11 +195,11 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// A cycle of three and more threads through a node that no cycle was told of yet.
-    fn longer(&mut self, start: usize, ways: &Ways) {
-        if self.is_everywhere_told(start) {
+    fn longer(&mut self, start: usize, predecessors: &Predecessors) {
+        if self.is_everywhere_in_a_cycle(start) {
             return;
         }
-        let distances = ways.distances(start);
+        let distances = predecessors.distances(start);
         let Some(shortest) = distances[start] else { return };
         let before = self.comparisons;
         for longest in shortest.max(3)..=LONGEST {
@@ -265,7 +267,7 @@ impl<'s, 'm> Search<'s, 'm> {
             return false;
         }
         let all = cycle_set(path.nodes.iter().copied().chain([next]));
-        !self.told.has_subset_of(&all)
+        !self.node_sets.has_subset_of(&all)
             && path.nodes.iter().all(|&before| self.can_overlap(before, next))
             && self.is_met(last, next, lock)
     }
@@ -299,28 +301,25 @@ impl<'s, 'm> Search<'s, 'm> {
     }
 
     /// The cycles by their places, those that have no other within.
-    fn least(&self) -> Vec<Vec<Step>> {
-        let mut places: CycleSets<Place> = CycleSets::default();
-        let mut cycles: Vec<(CycleSet<Place>, Vec<Step>)> = Vec::new();
+    fn least(&self) -> Vec<Vec<LockOrderEdge>> {
+        let mut sites: CycleSets<Site> = CycleSets::default();
+        let mut cycles: Vec<(CycleSet<Site>, Vec<LockOrderEdge>)> = Vec::new();
         for links in &self.found {
             for chosen in self.combinations(links) {
                 let at = links.iter().zip(&chosen);
                 let at = at.map(|(link, &number)| &self.nodes[link.node].acquisitions[number]);
-                let set = cycle_set(at.clone().map(|acquisition| acquisition.place));
-                if places.has_subset_of(&set) {
+                let set = cycle_set(at.clone().map(|acquisition| acquisition.site));
+                if sites.has_subset_of(&set) {
                     continue;
                 }
-                let steps = links.iter().zip(at).map(|(&Link { held, acquired, .. }, at)| Step {
-                    event: at.event,
-                    held,
-                    guard: at.guard,
-                    acquired,
+                let steps = links.iter().zip(at).map(|(&Link { held, acquired, .. }, at)| {
+                    LockOrderEdge { event: at.event, held, guard: at.guard, acquired }
                 });
                 cycles.push((set.clone(), steps.collect()));
-                places.add(set);
+                sites.add(set);
             }
         }
-        cycles.retain(|(set, _)| !places.has_smaller_subset_of(set));
+        cycles.retain(|(set, _)| !sites.has_smaller_subset_of(set));
         cycles.into_iter().map(|(_, cycle)| cycle).collect()
     }
 

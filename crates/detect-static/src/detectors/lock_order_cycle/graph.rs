@@ -12,20 +12,17 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_models::LockMode;
 use unsnarl_program::MethodId;
-use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
-use unsnarl_symbolic::{Action, Execution, LockEvent, LockEventId, LockMoment};
+use unsnarl_symbolic::{Execution, LockAction, LockEvent, LockEventId, LockMoment};
 
 use crate::Input;
+use crate::code::Site;
 use crate::conflicts::judged_objects;
 use crate::locks::acquisition::is_ordered;
 use crate::wording::describe::Describe;
 
 /// In how many situations the same acquisition with the same locks is looked at.
 const MOST_SITUATIONS: usize = 4;
-
-/// Where a lock is acquired.
-pub(crate) type Place = (MethodId, StatementId);
 
 /// A thread that holds a lock waits for another one.
 pub(crate) struct Waiting {
@@ -35,8 +32,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) fn places(&self) -> impl Iterator<Item = Place> {
-        self.acquisitions.iter().map(|acquisition| acquisition.place)
+    pub(crate) fn sites(&self) -> impl Iterator<Item = Site> {
+        self.acquisitions.iter().map(|acquisition| acquisition.site)
     }
 }
 
@@ -44,7 +41,7 @@ impl Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acquisition {
     pub(crate) event: LockEventId,
-    pub(crate) place: Place,
+    pub(crate) site: Site,
     /// Which of the held locks of the event it is about.
     pub(crate) guard: usize,
 }
@@ -106,7 +103,7 @@ fn all(input: &Input<'_, '_>) -> Vec<Waiting> {
     let mut numbers: FxHashMap<Situation, usize> = FxHashMap::default();
     let mut nodes: Vec<Waiting> = Vec::new();
     for (event, data) in describe.execution.lock_events.iter() {
-        let Action::Acquire(acquired_mode) = data.action else { continue };
+        let LockAction::Acquire(acquired_mode) = data.action else { continue };
         if data.held.is_empty() {
             continue;
         }
@@ -114,14 +111,14 @@ fn all(input: &Input<'_, '_>) -> Vec<Waiting> {
         if acquired.is_empty() {
             continue;
         }
-        let place = (describe.method_of(data.instance), data.statement);
+        let site = (describe.method_of(data.instance), data.statement);
         let gates = gates(describe.execution, data);
         for (guard, lock) in data.held.iter().enumerate() {
             let held = match lock.objects.len() == judged_objects(&lock.objects).len() {
                 true => Arc::clone(&lock.objects),
                 false => judged_objects(&lock.objects).into(),
             };
-            let at = (data.thread, place, Arc::clone(&held), lock.mode, Arc::clone(&acquired));
+            let at = (data.thread, site, Arc::clone(&held), lock.mode, Arc::clone(&acquired));
             let times = times.entry(at).or_default();
             *times += 1;
             if *times > MOST_SITUATIONS {
@@ -135,8 +132,8 @@ fn all(input: &Input<'_, '_>) -> Vec<Waiting> {
                 nodes.len() - 1
             });
             let acquisitions = &mut nodes[number].acquisitions;
-            if acquisitions.iter().all(|known| known.place != place) {
-                acquisitions.push(Acquisition { event, place, guard });
+            if acquisitions.iter().all(|known| known.site != site) {
+                acquisitions.push(Acquisition { event, site, guard });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Cycles of class initializers, which are told as lock-order cycles. A thread that is the first to use a class holds
+//! Cycles of class initializers, which are reported as lock-order cycles. A thread that is the first to use a class holds
 //! the lock of its initialization, and waits for the classes that its initializer needs.
 //!
 //! The first use of a class by each thread is not known, only its uses: of two that can be at once, and that no use
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use unsnarl_findings::{Effect, Evidence, Finding, Heuristic, Lock, Rule, Subject};
 use unsnarl_program::ClassId;
 use unsnarl_program::heap::OriginKind;
-use unsnarl_symbolic::{Action, ContextId, LockEventId, LockMoment, Order};
+use unsnarl_symbolic::{ContextId, LockAction, LockEventId, LockMoment, Order};
 
 use super::NAME;
 use crate::code;
@@ -33,7 +33,7 @@ static BY_WAY_OF_OBJECTS: Heuristic = Heuristic {
 /// The cycles of initializers that two threads can come to from different ends.
 pub(crate) fn findings(describe: &Describe<'_, '_>) -> Vec<Finding> {
     let needs = describe.execution.initializer_cycles();
-    let mut told: BTreeSet<ClassId> = BTreeSet::new();
+    let mut reported: BTreeSet<ClassId> = BTreeSet::new();
     let mut findings = Vec::new();
     for &class in needs.keys() {
         let cycle = reached(needs, class);
@@ -42,7 +42,7 @@ pub(crate) fn findings(describe: &Describe<'_, '_>) -> Vec<Finding> {
             cycle.iter().copied().filter(|&it| reached(needs, it).contains(&class)).collect();
         if cycle.len() > 1
             && cycle.iter().any(|&class| describe.is_input(class))
-            && cycle.iter().all(|&class| told.insert(class))
+            && cycle.iter().all(|&class| reported.insert(class))
         {
             findings.extend(finding(describe, &cycle));
         }
@@ -76,7 +76,7 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
         .lock_events
         .iter()
         .filter_map(|(id, event)| match event.action {
-            Action::Initialize(class) if cycle.contains(&class) => Some((id, class)),
+            LockAction::Initialize(class) if cycle.contains(&class) => Some((id, class)),
             _ => None,
         })
         .collect();
@@ -100,7 +100,7 @@ fn finding(describe: &Describe<'_, '_>, cycle: &[ClassId]) -> Option<Finding> {
         let late = describe.lock_event(late);
         let body = code::body(describe.program, &execution.heap, late.instance);
         let early = by_context[&late.context].iter().map(|&id| describe.lock_event(id).statement);
-        body.is_some_and(|body| code::is_always_behind(body, late.statement, early))
+        body.is_some_and(|body| code::is_always_after(body, late.statement, early))
     };
     let is_inside = |id: LockEventId| {
         let mut methods = execution.lock_stack(id).into_iter().map(|(method, _)| method);

@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use unsnarl_entity::components;
 
 /// The acquisitions that may come before each in a cycle.
-pub(crate) struct Ways {
+pub(crate) struct Predecessors {
     before: Vec<Vec<usize>>,
 }
 
-impl Ways {
+impl Predecessors {
     /// From those that may come after each.
     pub(crate) fn new(after: &[Vec<usize>]) -> Self {
         let mut circle_of = vec![0; after.len()];

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashSet;
 use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, components, entity_id};
 use unsnarl_program::body::StatementId;
-use unsnarl_symbolic::{ContextId, DeedKind, Execution};
+use unsnarl_symbolic::{ActionKind, ContextId, Execution};
 
 entity_id! {
     /// Contexts that call each other in a circle, or one that is in none.
@@ -79,9 +79,9 @@ fn calls(
     execution: &Execution<'_>,
     context: ContextId,
 ) -> impl Iterator<Item = (ContextId, StatementId)> {
-    execution.deeds(context).iter().filter_map(|deed| match deed.kind {
-        DeedKind::Call(callee) => Some((callee, deed.statement)),
-        DeedKind::Access(_) => None,
+    execution.actions(context).iter().filter_map(|action| match action.kind {
+        ActionKind::Call(callee) => Some((callee, action.statement)),
+        ActionKind::Access(_) => None,
     })
 }
 

@@ -12,12 +12,12 @@ use unsnarl_entity::{EntitySet, SecondaryMap};
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
-use unsnarl_symbolic::{AccessKind, ContextId, DeedKind, EventId};
+use unsnarl_symbolic::{AccessKind, ActionKind, ContextId, EventId};
 
 use super::disturbed::Disturbances;
 use super::judge::Judge;
 use super::sets::ViewsId;
-use super::views::{AccessId, PartId, Step, VariableId, Views};
+use super::views::{AccessId, PartId, ScopeStatement, VariableId, Views};
 use crate::code;
 use crate::code::dependence::Dependence;
 use crate::wording::describe::Describe;
@@ -80,8 +80,8 @@ impl<'s, 'm> Search<'s, 'm> {
         let mut explained: SecondaryMap<ContextId, EntitySet<VariableId>> = SecondaryMap::new();
         for &context in &self.views.calls.contexts {
             let mut below: EntitySet<VariableId> = EntitySet::new();
-            for deed in self.describe.execution.deeds(context) {
-                if let DeedKind::Call(callee) = deed.kind {
+            for action in self.describe.execution.actions(context) {
+                if let ActionKind::Call(callee) = action.kind {
                     below.union_with(&explained[callee]);
                 }
             }
@@ -91,7 +91,7 @@ impl<'s, 'm> Search<'s, 'm> {
                 false => Vec::new(),
             };
             if steps.len() > 1 {
-                let appearance = |step: &Step| (step.statement, step.views);
+                let appearance = |step: &ScopeStatement| (step.statement, step.views);
                 let appearance = (method, steps.iter().map(appearance).collect());
                 let variables = known.entry(appearance).or_insert_with(|| {
                     let found = self.context(context, &steps, &below);
@@ -155,7 +155,7 @@ impl<'s, 'm> Search<'s, 'm> {
     fn context(
         &self,
         context: ContextId,
-        steps: &[Step],
+        steps: &[ScopeStatement],
         explained: &EntitySet<VariableId>,
     ) -> Vec<(PartId, Incident)> {
         let execution = self.describe.execution;

@@ -16,7 +16,7 @@ use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Event, EventId, Executio
 use super::chain::{Incident, Search};
 use super::disturbed::{Disturbance, Touch};
 use super::meetings::{Meeting, is_nested};
-use super::views::{AccessId, PartId, Step, VariableId, ViewId};
+use super::views::{AccessId, PartId, ScopeStatement, VariableId, ViewId};
 use crate::code;
 use crate::code::dependence::Dependence;
 
@@ -27,7 +27,7 @@ pub(super) struct Judge<'j, 's, 'm> {
     search: &'j Search<'s, 'm>,
     code: Dependence<'j>,
     context: ContextId,
-    steps: &'j [Step],
+    steps: &'j [ScopeStatement],
     /// Variables that break the chain in a method that is called.
     explained: &'j EntitySet<VariableId>,
     /// What is known of two steps; nothing if the second cannot come after the first.
@@ -51,7 +51,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
         search: &'j Search<'s, 'm>,
         code: Dependence<'j>,
         context: ContextId,
-        steps: &'j [Step],
+        steps: &'j [ScopeStatement],
         explained: &'j EntitySet<VariableId>,
     ) -> Self {
         let (pairs, found) = Default::default();
@@ -259,7 +259,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
     fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
         let Search { describe, views, .. } = self.search;
         let event = |access: AccessId| {
-            let events = describe.execution.events_of(views.accesses[access].seen);
+            let events = describe.execution.events_of(views.accesses[access].event);
             events.first().map(|&event| describe.event(event))
         };
         let Some(own) = event(access).filter(|own| describe.is_by_input(own)) else {
@@ -349,8 +349,8 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
 fn spanning(
     execution: &Execution<'_>,
     context: ContextId,
-    first: &Step,
-    second: &Step,
+    first: &ScopeStatement,
+    second: &ScopeStatement,
 ) -> FxHashSet<ObjectId> {
     let own = first.within.iter().filter(|scope| second.within.contains(scope));
     let own = own.map(|(_, lock)| lock);
@@ -359,8 +359,9 @@ fn spanning(
 }
 
 /// Whether neither of two steps is part of the other.
-fn is_apart(first: &Step, second: &Step) -> bool {
-    let is_inside =
-        |inner: &Step, outer: &Step| inner.within.iter().any(|&(site, _)| site == outer.statement);
+fn is_apart(first: &ScopeStatement, second: &ScopeStatement) -> bool {
+    let is_inside = |inner: &ScopeStatement, outer: &ScopeStatement| {
+        inner.within.iter().any(|&(site, _)| site == outer.statement)
+    };
     first.statement != second.statement && !is_inside(first, second) && !is_inside(second, first)
 }

@@ -144,7 +144,7 @@ impl<'s, 'm> Meetings<'s, 'm> {
             return Rc::clone(known);
         }
         let events = |access: AccessId| {
-            self.describe.execution.events_of(self.views.accesses[access].seen).iter().copied()
+            self.describe.execution.events_of(self.views.accesses[access].event).iter().copied()
         };
         let pairs = events(access).flat_map(|own| events(other).map(move |other| (own, other)));
         let met: Rc<[Meeting]> = pairs

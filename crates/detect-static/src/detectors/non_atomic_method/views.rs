@@ -13,7 +13,9 @@ use unsnarl_findings::Variable;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{ObjectId, OriginKind};
 use unsnarl_program::{ClassId, FieldId};
-use unsnarl_symbolic::{AccessKind, Accessed, ContextId, DeedKind, Event, Execution, SeenId};
+use unsnarl_symbolic::{
+    AccessKind, Accessed, ActionKind, ContextEventId, ContextId, Event, Execution,
+};
 
 use super::below::{Calls, CircleId};
 use super::sets::{ViewSets, ViewsId};
@@ -45,7 +47,7 @@ pub(super) struct Views {
     pub(super) calls: Calls,
     /// The accesses below contexts, in lock scopes or not.
     accesses_below: SecondaryMap<CircleId, EntitySet<AccessId>>,
-    access_of: SecondaryMap<SeenId, Option<AccessId>>,
+    access_of: SecondaryMap<ContextEventId, Option<AccessId>>,
     /// The contexts that make each access themselves.
     makers: SecondaryMap<AccessId, Vec<ContextId>>,
     /// The lock scopes of contexts.
@@ -89,7 +91,7 @@ enum Part {
 
 /// An access that is judged.
 pub(super) struct Access {
-    pub(super) seen: SeenId,
+    pub(super) event: ContextEventId,
     pub(super) variable: VariableId,
     pub(super) is_update: bool,
 }
@@ -104,7 +106,7 @@ pub(super) struct LockView {
 }
 
 /// A statement of a method with lock scopes below it: a lock that it takes, or a call.
-pub(super) struct Step {
+pub(super) struct ScopeStatement {
     pub(super) statement: StatementId,
     pub(super) views: ViewsId,
     /// The lock scopes of the same method around it, with what the locks may be.
@@ -119,10 +121,10 @@ impl Views {
         let mut views = Self { calls: Calls::new(execution), ..Self::default() };
         views.find_accesses(describe, options);
         views.accesses_below = views.calls.closure(|contexts, called| {
-            let deeds = contexts.iter().flat_map(|&context| execution.deeds(context));
-            let own = deeds.filter_map(|deed| match deed.kind {
-                DeedKind::Access(seen) => views.access_of[seen],
-                DeedKind::Call(_) => None,
+            let actions = contexts.iter().flat_map(|&context| execution.actions(context));
+            let own = actions.filter_map(|action| match action.kind {
+                ActionKind::Access(event) => views.access_of[event],
+                ActionKind::Call(_) => None,
             });
             let mut all: EntitySet<AccessId> = own.collect();
             for below in called {
@@ -146,11 +148,16 @@ impl Views {
     }
 
     /// The statements of a context with lock scopes below them.
-    pub(super) fn steps(&self, execution: &Execution<'_>, context: ContextId) -> Vec<Step> {
+    pub(super) fn steps(
+        &self,
+        execution: &Execution<'_>,
+        context: ContextId,
+    ) -> Vec<ScopeStatement> {
         let mut sets = self.sets.borrow_mut();
-        let mut steps: BTreeMap<(StatementId, bool), (Step, Vec<ViewsId>)> = BTreeMap::new();
-        for deed in execution.deeds(context) {
-            let scopes = execution.scopes(deed.scopes);
+        let mut steps: BTreeMap<(StatementId, bool), (ScopeStatement, Vec<ViewsId>)> =
+            BTreeMap::new();
+        for action in execution.actions(context) {
+            let scopes = execution.scopes(action.scopes);
             let around = |depth: usize| {
                 let around = scopes[..depth].iter();
                 around.map(|scope| (scope.site, Arc::clone(&scope.lock))).collect()
@@ -159,24 +166,25 @@ impl Views {
                 let Some(views) = self.own_views(context, scope.site) else { continue };
                 let (step, _) = steps.entry((scope.site, false)).or_insert_with(|| {
                     let (statement, within) = (scope.site, around(depth));
-                    (Step { statement, views, within, parts: Vec::new() }, vec![views])
+                    (ScopeStatement { statement, views, within, parts: Vec::new() }, vec![views])
                 });
-                step.parts.push(deed.statement);
+                step.parts.push(action.statement);
             }
-            if let DeedKind::Call(callee) = deed.kind
+            if let ActionKind::Call(callee) = action.kind
                 && let Some(views) = self.below[self.calls.circle(callee)]
             {
-                let (_, below) = steps.entry((deed.statement, true)).or_insert_with(|| {
-                    let (statement, within) = (deed.statement, around(scopes.len()));
-                    let parts = vec![deed.statement];
-                    (Step { statement, views, within, parts }, Vec::new())
+                let (_, below) = steps.entry((action.statement, true)).or_insert_with(|| {
+                    let (statement, within) = (action.statement, around(scopes.len()));
+                    let parts = vec![action.statement];
+                    (ScopeStatement { statement, views, within, parts }, Vec::new())
                 });
                 below.push(views);
             }
         }
-        let steps =
-            steps.into_values().map(|(step, below)| Step { views: sets.union(below), ..step });
-        let mut steps: Vec<Step> = steps.collect();
+        let steps = steps
+            .into_values()
+            .map(|(step, below)| ScopeStatement { views: sets.union(below), ..step });
+        let mut steps: Vec<ScopeStatement> = steps.collect();
         steps.retain(|step| !sets.views(step.views).is_empty());
         steps
     }
@@ -185,17 +193,17 @@ impl Views {
         let execution = describe.execution;
         let mut variables: UniqueMap<VariableId, Key> = UniqueMap::new();
         let mut parts: UniqueMap<PartId, Part> = UniqueMap::new();
-        let mut done: EntitySet<SeenId> = EntitySet::new();
+        let mut done: EntitySet<ContextEventId> = EntitySet::new();
         for &context in &self.calls.contexts {
-            for deed in execution.deeds(context) {
-                let DeedKind::Access(seen) = deed.kind else { continue };
-                if let Some(access) = self.access_of[seen] {
+            for action in execution.actions(context) {
+                let ActionKind::Access(id) = action.kind else { continue };
+                if let Some(access) = self.access_of[id] {
                     self.makers[access].push(context);
                 }
-                if !done.insert(seen) {
+                if !done.insert(id) {
                     continue;
                 }
-                let mut events = execution.events_of(seen).iter().map(|&id| describe.event(id));
+                let mut events = execution.events_of(id).iter().map(|&event| describe.event(event));
                 let is_judged = |event: &&Event| is_judged(describe, options, event);
                 let Some(event) = events.find(is_judged) else { continue };
                 let Some(key) = key(describe, event) else { continue };
@@ -205,8 +213,8 @@ impl Views {
                     self.variables.push(data);
                 }
                 let is_update = event.kind == AccessKind::Write;
-                let access = self.accesses.push(Access { seen, variable, is_update });
-                self.access_of[seen] = Some(access);
+                let access = self.accesses.push(Access { event: id, variable, is_update });
+                self.access_of[id] = Some(access);
                 self.makers[access].push(context);
             }
         }
@@ -226,12 +234,12 @@ impl Views {
         let mut known: UniqueMap<WholeId, Box<[AccessId]>> = UniqueMap::new();
         for &context in &self.calls.contexts {
             let mut found: BTreeMap<StatementId, EntitySet<AccessId>> = BTreeMap::new();
-            for deed in execution.deeds(context) {
-                for scope in execution.scopes(deed.scopes) {
+            for action in execution.actions(context) {
+                for scope in execution.scopes(action.scopes) {
                     let view = found.entry(scope.site).or_default();
-                    match deed.kind {
-                        DeedKind::Access(seen) => view.extend(self.access_of[seen]),
-                        DeedKind::Call(callee) => {
+                    match action.kind {
+                        ActionKind::Access(event) => view.extend(self.access_of[event]),
+                        ActionKind::Call(callee) => {
                             view.union_with(&self.accesses_below[self.calls.circle(callee)]);
                         }
                     }

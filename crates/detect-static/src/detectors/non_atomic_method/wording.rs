@@ -8,7 +8,9 @@ use unsnarl_findings::{Access, Effect, Heuristic, MethodReference, Reason, Varia
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::OriginKind;
 use unsnarl_program::{FieldId, MethodId, Origin};
-use unsnarl_symbolic::{AccessKind, Accessed, ContextId, Deed, DeedKind, EventId, SeenId};
+use unsnarl_symbolic::{
+    AccessKind, Accessed, Action, ActionKind, ContextEventId, ContextId, EventId,
+};
 
 use super::chain::{Broken, Incident, Search};
 use super::views::VariableData;
@@ -66,7 +68,7 @@ static THREAD_ENTRY: Heuristic = Heuristic {
 const FAR: usize = 6;
 
 /// A method that is not one step, and what decides how it is told.
-pub(super) struct Told<'t, 'm> {
+pub(super) struct MethodWording<'t, 'm> {
     describe: &'t Describe<'t, 'm>,
     search: &'t Search<'t, 'm>,
     broken: &'t Broken,
@@ -78,7 +80,7 @@ pub(super) struct Told<'t, 'm> {
 /// Calls, the innermost first.
 type Stack = Vec<(MethodId, StatementId)>;
 
-impl<'t, 'm> Told<'t, 'm> {
+impl<'t, 'm> MethodWording<'t, 'm> {
     /// `entries` are the methods with which threads begin.
     pub(super) fn new(
         search: &'t Search<'t, 'm>,
@@ -276,21 +278,21 @@ fn stack(search: &Search<'_, '_>, incident: &Incident, step: usize) -> Option<St
     let execution = describe.execution;
     let context = incident.context;
     let (access, step) = (incident.accesses[step], incident.at[step]);
-    let seen = views.accesses[access].seen;
+    let event = views.accesses[access].event;
     let thread = describe.event(incident.first).thread;
-    let is_in_step = |deed: &&Deed| {
-        let mut scopes = execution.scopes(deed.scopes).iter();
-        deed.statement == step || scopes.any(|scope| scope.site == step)
+    let is_in_step = |action: &&Action| {
+        let mut scopes = execution.scopes(action.scopes).iter();
+        action.statement == step || scopes.any(|scope| scope.site == step)
     };
-    let in_step = || execution.deeds(context).iter().filter(is_in_step);
-    if let Some(deed) = in_step().find(|deed| deed.kind == DeedKind::Access(seen)) {
-        return Some(execution.stack_of(thread, context, deed.statement));
+    let in_step = || execution.actions(context).iter().filter(is_in_step);
+    if let Some(action) = in_step().find(|action| action.kind == ActionKind::Access(event)) {
+        return Some(execution.stack_of(thread, context, action.statement));
     }
     let makers: FxHashSet<ContextId> = views.makers(access).iter().copied().collect();
     let mut ways: FxHashMap<ContextId, (ContextId, StatementId)> = FxHashMap::default();
-    let first_calls = in_step().filter_map(|deed| match deed.kind {
-        DeedKind::Call(callee) => Some((context, callee, deed.statement)),
-        DeedKind::Access(_) => None,
+    let first_calls = in_step().filter_map(|action| match action.kind {
+        ActionKind::Call(callee) => Some((context, callee, action.statement)),
+        ActionKind::Access(_) => None,
     });
     let mut open: VecDeque<(ContextId, ContextId, StatementId)> = first_calls.collect();
     while let Some((caller, callee, statement)) = open.pop_front() {
@@ -299,7 +301,7 @@ fn stack(search: &Search<'_, '_>, incident: &Incident, step: usize) -> Option<St
         }
         ways.insert(callee, (caller, statement));
         if makers.contains(&callee) {
-            return Some(way_to(search, seen, incident, &ways, callee));
+            return Some(way_to(search, event, incident, &ways, callee));
         }
         let calls = views.calls.callees(callee).iter();
         open.extend(calls.map(|&(next, statement)| (callee, next, statement)));
@@ -310,7 +312,7 @@ fn stack(search: &Search<'_, '_>, incident: &Incident, step: usize) -> Option<St
 /// The calls by which the method of an incident comes to a context that makes an access.
 fn way_to(
     search: &Search<'_, '_>,
-    seen: SeenId,
+    event: ContextEventId,
     incident: &Incident,
     ways: &FxHashMap<ContextId, (ContextId, StatementId)>,
     maker: ContextId,
@@ -318,9 +320,10 @@ fn way_to(
     let describe = search.describe;
     let execution = describe.execution;
     let method = |at| describe.method_of(execution.instance(at));
-    let mut deeds = execution.deeds(maker).iter();
-    let made = deeds.find(|deed| deed.kind == DeedKind::Access(seen));
-    let mut stack: Stack = made.map(|deed| (method(maker), deed.statement)).into_iter().collect();
+    let mut actions = execution.actions(maker).iter();
+    let made = actions.find(|action| action.kind == ActionKind::Access(event));
+    let mut stack: Stack =
+        made.map(|action| (method(maker), action.statement)).into_iter().collect();
     let mut at = maker;
     while let Some(&(caller, statement)) = ways.get(&at) {
         at = caller;
@@ -346,8 +349,8 @@ pub(super) fn entry_methods(describe: &Describe<'_, '_>) -> EntitySet<MethodId> 
         methods.insert(method);
         let class = describe.program.methods()[method].class;
         if matches!(describe.program.classes()[class].origin, Origin::Lambda(_)) {
-            for deed in execution.deeds(root) {
-                if let DeedKind::Call(callee) = deed.kind {
+            for action in execution.actions(root) {
+                if let ActionKind::Call(callee) = action.kind {
                     methods.insert(describe.method_of(execution.instance(callee)));
                 }
             }

@@ -18,7 +18,8 @@ use unsnarl_symbolic::{Event, EventId, Guard};
 
 use super::base::Base;
 use super::reads::{Accesses, Guards};
-use super::summary::{Place, Source, Summary, Taint, Taints, unite};
+use super::summary::{Source, Summary, Taint, Taints, unite};
+use crate::code::Site;
 use crate::wording::describe::Describe;
 
 /// The classes that the language wraps numbers in.
@@ -243,7 +244,7 @@ impl Flow<'_, '_, '_> {
     pub(super) fn released(
         &self,
         taints: &[Taint],
-        place: Place,
+        place: Site,
         is_released: impl Fn(&Guard) -> bool,
     ) -> Taints {
         let mut found = Taints::new();

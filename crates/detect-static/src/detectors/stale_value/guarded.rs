@@ -5,11 +5,11 @@ use unsnarl_program::body::{BlockId, Body, Operation};
 
 /// The blocks that run or not as a branch says. Exceptions are left out.
 pub(super) struct Decided {
-    ways: Vec<Way>,
+    arms: Vec<Arm>,
 }
 
 /// The blocks that one of the ways of a branch leads to, without coming by the branch again.
-struct Way {
+struct Arm {
     blocks: EntitySet<BlockId>,
     /// Whether the method can end on it, rather than coming back to the branch for sure.
     ends: bool,
@@ -19,14 +19,14 @@ impl Decided {
     /// What the branch at the end of a block decides about.
     pub(super) fn by(body: &Body, branch: BlockId) -> Self {
         let targets = body.terminator(branch).operation.targets();
-        Self { ways: targets.into_iter().map(|target| Way::new(body, target, branch)).collect() }
+        Self { arms: targets.into_iter().map(|target| Arm::new(body, target, branch)).collect() }
     }
 
     /// Whether some way leads to a block and another leads past it: to the end, or to where both meet. The body
     /// of a loop does not lead past what comes after the loop.
     pub(super) fn contains(&self, block: BlockId) -> bool {
-        self.ways.iter().any(|way| {
-            let mut others = self.ways.iter().filter(|other| !other.blocks.contains(block));
+        self.arms.iter().any(|way| {
+            let mut others = self.arms.iter().filter(|other| !other.blocks.contains(block));
             way.blocks.contains(block)
                 && others.any(|other| {
                     other.ends || other.blocks.iter().any(|block| way.blocks.contains(block))
@@ -36,18 +36,18 @@ impl Decided {
 
     /// Whether the branch decides at least when control comes to a block.
     pub(super) fn leads_to(&self, block: BlockId) -> bool {
-        let leading = self.ways.iter().filter(|way| way.blocks.contains(block)).count();
-        leading > 0 && leading < self.ways.len()
+        let leading = self.arms.iter().filter(|way| way.blocks.contains(block)).count();
+        leading > 0 && leading < self.arms.len()
     }
 
     /// Whether a block is in a loop of which the branch is the test.
     pub(super) fn loops(&self, block: BlockId) -> bool {
-        let mut leading = self.ways.iter().filter(|way| way.blocks.contains(block));
+        let mut leading = self.arms.iter().filter(|way| way.blocks.contains(block));
         leading.all(|way| !way.ends)
     }
 }
 
-impl Way {
+impl Arm {
     fn new(body: &Body, target: BlockId, branch: BlockId) -> Self {
         let mut blocks = EntitySet::new();
         let mut ends = false;

@@ -12,7 +12,8 @@ use unsnarl_symbolic::{Accessed, Event, EventId};
 
 use super::NAME;
 use super::reads::{Accesses, is_same_variable};
-use super::summary::{Place, Stale, Taken, Use, Write};
+use super::summary::{Stale, Taken, Use, Write};
+use crate::code::Site;
 use crate::wording::describe::{Describe, simple_name};
 use crate::wording::reasons;
 
@@ -253,7 +254,7 @@ fn verb(written: &Event) -> &'static str {
     }
 }
 
-fn place(describe: &Describe<'_, '_>, (method, statement): Place) -> String {
+fn place(describe: &Describe<'_, '_>, (method, statement): Site) -> String {
     describe.place_of(method, statement)
 }
 

@@ -6,20 +6,17 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use unsnarl_program::MethodId;
-use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Accessed, EventId};
 
 use super::base::Base;
 use super::reads::Guards;
+use crate::code::Site;
 
 /// The most returned values, uses of arguments and writes that a method is known for.
 const MOST: usize = 24;
 /// Through how many calls it is known what a method writes.
 const DEEPEST: u8 = 2;
-
-/// A place in the code.
-pub(super) type Place = (MethodId, StatementId);
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +37,7 @@ pub(super) struct Taint {
     /// The guards of the read that were given back since.
     pub(super) released: Guards,
     /// Where the value got stale.
-    pub(super) release: Option<Place>,
+    pub(super) release: Option<Site>,
 }
 
 impl Taint {
@@ -76,7 +73,7 @@ pub(super) enum Use {
     Stored(Write),
     /// A branch that depends on it decides whether a shared variable is written.
     Decides {
-        branch: Place,
+        branch: Site,
         /// Whether as the test of a loop with the write in it.
         is_loop: bool,
         write: Write,
@@ -84,7 +81,7 @@ pub(super) enum Use {
     /// It is used in any way.
     Any {
         /// Where.
-        place: Place,
+        place: Site,
         /// Whether it becomes part of a text, or is handed to a library that returns nothing.
         is_shown: bool,
     },
@@ -154,7 +151,7 @@ pub(super) struct Stale {
     pub(super) read: EventId,
     /// The object from which it was read, if that has a name in the method.
     pub(super) base: Option<Base>,
-    pub(super) release: Place,
+    pub(super) release: Site,
     pub(super) used: Use,
 }
 

@@ -18,8 +18,8 @@ use unsnarl_program::names::Type;
 
 use super::needs_result;
 use crate::code::walk;
-use crate::locks::name::{Name, Root, Step};
-use crate::locks::uses::{Action, Code, LockUse, Use};
+use crate::locks::name::{Name, NamePart, Root};
+use crate::locks::uses::{Code, LockOperation, LockUse, Use};
 
 /// The most situations that are looked at; a method with more is not judged.
 const MOST_SITUATIONS: usize = 4000;
@@ -188,7 +188,9 @@ impl Search<'_, '_> {
     fn failing_call(&self, call: StatementId) -> Option<ExitKind> {
         let code = self.code;
         let uses = code.uses_at(call);
-        if !uses.is_empty() && !uses.iter().any(|it| matches!(it.action, Action::Wait { .. })) {
+        if !uses.is_empty()
+            && !uses.iter().any(|it| matches!(it.action, LockOperation::Wait { .. }))
+        {
             return None;
         }
         let arguments = code.body.statements[call].operation.operands();
@@ -290,7 +292,7 @@ impl Search<'_, '_> {
     fn is_lock(&self, value: Value) -> bool {
         let mut name = self.code.name(value);
         let is_it = value == self.acquired.value || name == self.acquired.lock;
-        is_it || matches!(name.steps.pop(), Some(Step::Call(_))) && name == self.acquired.lock
+        is_it || matches!(name.parts.pop(), Some(NamePart::Call(_))) && name == self.acquired.lock
     }
 
     /// Enters a block with what is known there.
@@ -328,7 +330,7 @@ impl Search<'_, '_> {
     fn assign(&self, statement: StatementId, value: Value, facts: &mut Facts) {
         let Some(field) = self.code.field(statement) else { return };
         let is_of_field = |name: &Name| {
-            name.root == Root::Static(field) || name.steps.contains(&Step::Field(field))
+            name.root == Root::Static(field) || name.parts.contains(&NamePart::Field(field))
         };
         facts.retain(|subject, _| !subject.has_name(&is_of_field));
         let (known, target) = (self.constant(value), self.target(statement, field));
@@ -344,7 +346,7 @@ impl Search<'_, '_> {
         match self.code.body.statements[statement].operation {
             Operation::PutField { object, .. } => {
                 let mut name = self.code.name(object);
-                name.steps.push(Step::Field(field));
+                name.parts.push(NamePart::Field(field));
                 has_one_name(&name).then_some(name)
             }
             _ => Some(Name::of(Root::Static(field))),
@@ -400,7 +402,8 @@ impl Search<'_, '_> {
 
 fn has_one_name(name: &Name) -> bool {
     let is_local = matches!(name.root, Root::Local(_) | Root::Meeting(_));
-    !is_local && !name.steps.iter().any(|step| matches!(step, Step::Element(_) | Step::Call(_)))
+    !is_local
+        && !name.parts.iter().any(|step| matches!(step, NamePart::Element(_) | NamePart::Call(_)))
 }
 
 impl Subject {

@@ -24,12 +24,12 @@ impl Executor<'_, '_> {
         let mut after = before.clone();
         let exit = Arc::clone(&self.outcomes[left.outcome]);
         let inner = &exit.state;
-        let doings = self.within.doings(left.doings);
-        if after.gathered.iter().any(|put| doings.may_start(put.1)) {
-            after.gathered.retain(|put| !doings.may_start(put.1));
+        let effects = self.may_effects.effects(left.effects);
+        if after.collected.iter().any(|put| effects.may_start(put.1)) {
+            after.collected.retain(|put| !effects.may_start(put.1));
         }
-        after.unite_started(&doings.started);
-        after.unite_sent(&doings.sent);
+        after.unite_started(&effects.started);
+        after.unite_sent(&effects.sent);
         if after.joined != inner.joined {
             after.joined = inner.joined.clone();
         }
@@ -66,20 +66,20 @@ impl Executor<'_, '_> {
             after.add_received((*channel, path.as_ref().and_then(outward)));
         }
         if let Some(result) = result {
-            for (is_nonzero, told) in [(true, &exit.if_nonzero), (false, &exit.if_zero)] {
-                for (channel, path) in told.iter().flatten() {
+            for (is_nonzero, received) in [(true, &exit.if_nonzero), (false, &exit.if_zero)] {
+                for (channel, path) in received.iter().flatten() {
                     let received = (*channel, path.as_ref().and_then(outward));
                     if !after.received.contains(&received) {
-                        after.told.push((result, is_nonzero, received.0, received.1));
+                        after.received_if.push((result, is_nonzero, received.0, received.1));
                     }
                 }
             }
-            if !after.told.is_sorted_by(|one, other| one < other) {
-                after.told.sort_unstable();
-                after.told.dedup();
+            if !after.received_if.is_sorted_by(|one, other| one < other) {
+                after.received_if.sort_unstable();
+                after.received_if.dedup();
             }
         }
-        // A callee for many was told of what is fresh only if that is so for all callers; of the rest nobody
+        // A callee for many knows what is fresh only if that is so for all callers; of the rest nobody
         // knows what became of it.
         for path in &names.carried {
             let is_still =
@@ -100,7 +100,7 @@ impl Executor<'_, '_> {
                 after.add_fresh(Fresh { path, ..fresh.clone() });
             }
         }
-        leave_locks(&mut after, inner, &names.told_locks, &outward);
+        leave_locks(&mut after, inner, &names.lock_numbers, &outward);
         if let (Some(holders), Some(result)) = (&exit.fresh_result, result) {
             self.make(frame, result, holders.clone(), &mut after);
         }
@@ -156,16 +156,16 @@ impl Executor<'_, '_> {
 fn leave_locks(
     after: &mut State,
     inner: &State,
-    told_locks: &[u8],
+    lock_numbers: &[u8],
     outward: &impl Fn(&Path) -> Option<Path>,
 ) {
     let is_held = |told: Option<u8>| {
         told == Some(u8::MAX) || inner.locks.iter().any(|inner| inner.inherited == told)
     };
-    let mut told_locks = (0..after.locks.len()).map(|at| told_locks.get(at).copied());
-    if !told_locks.clone().all(is_held) {
+    let mut lock_numbers = (0..after.locks.len()).map(|at| lock_numbers.get(at).copied());
+    if !lock_numbers.clone().all(is_held) {
         after.locks.retain(|lock| {
-            if !told_locks.next().is_some_and(is_held) {
+            if !lock_numbers.next().is_some_and(is_held) {
                 lock.count -= 1;
             }
             lock.count > 0
