@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 use unsnarl_classpath::Role;
-use unsnarl_models::{Effect, MethodModel, Models, Place};
+use unsnarl_models::{Effect, MethodModel, ModelPlace, Models};
 use unsnarl_program::body::{Operation, Value};
 use unsnarl_program::names::MethodRefId;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
@@ -60,12 +60,12 @@ impl Code {
                     for effect in model.effects.iter().filter(|it| !is_momentary(model, it)) {
                         let Some((action, place)) = action(effect) else { continue };
                         let (base, is_view) = match place {
-                            Place::Slot(base, _) => (&**base, true),
+                            ModelPlace::Slot(base, _) => (&**base, true),
                             place => (place, false),
                         };
                         let position = match *base {
-                            Place::This => 0,
-                            Place::Argument(number) => {
+                            ModelPlace::This => 0,
+                            ModelPlace::Argument(number) => {
                                 usize::from(number) + usize::from(!is_static)
                             }
                             _ => continue,
@@ -98,11 +98,11 @@ impl Code {
         let model = model(program, models, method, callee, None)?;
         let is_view = model.effects.iter().any(|effect| {
             let is_slot_of_result =
-                |to: &Place| matches!(to, Place::Slot(base, _) if **base == Place::Result);
-            matches!(effect, Effect::Flow { from: Place::This, to } if is_slot_of_result(to))
+                |to: &ModelPlace| matches!(to, ModelPlace::Slot(base, _) if **base == ModelPlace::Result);
+            matches!(effect, Effect::Flow { from: ModelPlace::This, to } if is_slot_of_result(to))
         });
         let class = model.effects.iter().find_map(|effect| match effect {
-            Effect::Return(Place::New(class)) if is_view => Some(class.as_bytes()),
+            Effect::Return(ModelPlace::New(class)) if is_view => Some(class.as_bytes()),
             _ => None,
         })?;
         Some(View { class: program.find_class(class)?, owner: self.name(*arguments.first()?) })
@@ -140,7 +140,7 @@ fn is_momentary(model: &MethodModel, effect: &Effect) -> bool {
 }
 
 /// What an effect does with a lock, and with which.
-fn action(effect: &Effect) -> Option<(LockOperation, &Place)> {
+fn action(effect: &Effect) -> Option<(LockOperation, &ModelPlace)> {
     Some(match effect {
         Effect::Acquire { lock, mode, blocking, once, when } => {
             let (mode, blocking, once, when) = (*mode, *blocking, *once, when.clone());

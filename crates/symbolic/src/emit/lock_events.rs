@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 use unsnarl_entity::{EntitySet, entity_id};
-use unsnarl_models::{Blocking, Effect, LockMode, Place};
+use unsnarl_models::{Blocking, Effect, LockMode, ModelPlace};
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{InstanceId, ModelCall, ObjectId, OriginId};
 use unsnarl_program::{ClassId, MethodId};
@@ -274,7 +274,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
         state: &State,
     ) -> GivenUp {
         let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
@@ -345,7 +345,7 @@ struct GivenUp {
 }
 
 /// What an effect makes a thread wait for, or does for those who wait; with the place of the object.
-fn blocking(effect: &Effect) -> SmallVec<[(LockAction, &Place); 2]> {
+fn blocking(effect: &Effect) -> SmallVec<[(LockAction, &ModelPlace); 2]> {
     match effect {
         Effect::Acquire { lock, mode, blocking: Blocking::Forever, .. } => {
             smallvec![(LockAction::Acquire(*mode), lock)]

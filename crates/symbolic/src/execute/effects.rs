@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use unsnarl_models::{Blocking, Effect, LockMode, Outcome, Place, StartKind};
+use unsnarl_models::{Blocking, Effect, LockMode, ModelPlace, Outcome, StartKind};
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{ModelCall, ObjectId, OriginId, OriginKind};
 
@@ -26,7 +26,7 @@ impl<'m> Executor<'_, 'm> {
     ) {
         let already = state.started.clone();
         let returns_new = call.model.effects.iter().all(
-            |effect| !matches!(effect, Effect::Return(place) if !matches!(place, Place::New(_))),
+            |effect| !matches!(effect, Effect::Return(place) if !matches!(place, ModelPlace::New(_))),
         );
         for effect in &call.model.effects {
             match effect {
@@ -68,7 +68,7 @@ impl<'m> Executor<'_, 'm> {
                 Effect::Flow { from, to } | Effect::Copy { from, to } => {
                     self.flow_into(frame, id, call, from, to, state);
                 }
-                Effect::Return(Place::New(_)) if returns_new => {
+                Effect::Return(ModelPlace::New(_)) if returns_new => {
                     if let Some(result) = frame.facts.body.statements[id].result {
                         self.make(frame, result, Holders::new(), state);
                     }
@@ -90,7 +90,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        group: &Place,
+        group: &ModelPlace,
         state: &mut State,
     ) {
         let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
@@ -149,7 +149,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        lock: &Place,
+        lock: &ModelPlace,
     ) -> bool {
         let resolve =
             |id, call, place| self.heap.resolve(self.program, frame.instance, id, call, place);
@@ -171,7 +171,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
     ) -> (Option<Path>, crate::execute::state::ObjectsId) {
         let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
         (self.place_path(frame, id, call, place), self.set(&objects))
@@ -184,17 +184,17 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
     ) -> Option<Path> {
         if let Some(value) = value_of(&frame.facts, self.program, id, call, place) {
             return Some(self.strict_path(frame, self.chain_receiver(frame, value)));
         }
-        let Place::Slot(holder, name) = place else { return None };
+        let ModelPlace::Slot(holder, name) = place else { return None };
         if let Some(value) = value_of(&frame.facts, self.program, id, call, holder) {
             let value = frame.facts.uncast(value);
             let made = frame.facts.body.values[value].definition;
             if let &[maker] = self.heap.models_at(frame.instance, made) {
-                let slot = Place::Slot(Box::new(Place::Result), name.clone());
+                let slot = ModelPlace::Slot(Box::new(ModelPlace::Result), name.clone());
                 let source = maker.model.effects.iter().find_map(|effect| match effect {
                     Effect::Flow { from, to } if *to == slot => Some(from),
                     _ => None,
@@ -227,7 +227,7 @@ impl<'m> Executor<'_, 'm> {
             };
             let models = self.heap.models_at(frame.instance, made);
             let mut effects = models.iter().flat_map(|call| &call.model.effects);
-            let returns_this = |effect: &Effect| *effect == Effect::Return(Place::This);
+            let returns_this = |effect: &Effect| *effect == Effect::Return(ModelPlace::This);
             match (models, arguments.first()) {
                 ([_], Some(&this)) if effects.any(returns_this) => value = this,
                 _ => return value,
@@ -240,7 +240,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
         state: &mut State,
     ) {
         let found = channels(self.program, self.heap, frame.instance, id, call, place);
@@ -344,7 +344,7 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        group: &Place,
+        group: &ModelPlace,
         state: &mut State,
     ) {
         let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
@@ -411,17 +411,19 @@ impl<'m> Executor<'_, 'm> {
         frame: &Frame,
         id: StatementId,
         call: ModelCall<'m>,
-        from: &Place,
-        to: &Place,
+        from: &ModelPlace,
+        to: &ModelPlace,
         state: &mut State,
     ) {
         if state.fresh.is_empty() {
             return;
         }
         let (holder, name) = match to {
-            Place::Slot(holder, name) => (holder, Some(name)),
-            Place::Element(holder) | Place::Variable { object: holder, .. } => (holder, None),
-            Place::Static { .. } => {
+            ModelPlace::Slot(holder, name) => (holder, Some(name)),
+            ModelPlace::Element(holder) | ModelPlace::Variable { object: holder, .. } => {
+                (holder, None)
+            }
+            ModelPlace::Static { .. } => {
                 let objects = self.heap.resolve(self.program, frame.instance, id, call, from);
                 self.escape(&objects, state);
                 return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use unsnarl_classfile::{Opcode, flags};
-use unsnarl_models::{Effect, LockMode, MethodModel, Place};
+use unsnarl_models::{Effect, LockMode, MethodModel, ModelPlace};
 use unsnarl_program::body::{BlockId, Constant, Operation, StatementId, Value};
 use unsnarl_program::heap::ObjectId;
 use unsnarl_program::{FieldId, MethodId};
@@ -513,7 +513,7 @@ fn returns_new(model: &MethodModel) -> bool {
         Effect::Return(place) => Some(place),
         _ => None,
     });
-    matches!(returns.next(), Some(Place::New(_))) && returns.next().is_none()
+    matches!(returns.next(), Some(ModelPlace::New(_))) && returns.next().is_none()
 }
 
 /// A value is defined anew: what was known of its last one is gone.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use smallvec::{SmallVec, smallvec};
 use unsnarl_classfile::flags;
-use unsnarl_models::{Effect, Outcome, Place};
+use unsnarl_models::{Effect, ModelPlace, Outcome};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ModelCall, Object, ObjectId};
@@ -104,7 +104,7 @@ fn modelled<'m>(
     for effect in &call.model.effects {
         let (kind, place, atomic, when) = match effect {
             // To copy an object is no access here.
-            Effect::Read { place: Place::This, range: Some(_), .. } => continue,
+            Effect::Read { place: ModelPlace::This, range: Some(_), .. } => continue,
             Effect::Read { place, atomic, .. } => (AccessKind::Read, place, *atomic, &None),
             Effect::Write { place, atomic, when, .. } => (AccessKind::Write, place, *atomic, when),
             Effect::Acquire { lock, .. } => {
@@ -120,7 +120,7 @@ fn modelled<'m>(
         let is_locked = locked == Some(place);
         let held = match place {
             // What is in the slot is accessed, such as the collection behind an iterator.
-            Place::Slot(..) => {
+            ModelPlace::Slot(..) => {
                 let objects = heap.resolve(program, instance, statement, call, place);
                 smallvec![(Some(place), objects, Accessed::Contents)]
             }
@@ -159,7 +159,7 @@ fn modelled<'m>(
 }
 
 /// Who holds a variable, the holders as objects, and which variable it is.
-type Held<'p> = (Option<&'p Place>, Vec<ObjectId>, Accessed);
+type Held<'p> = (Option<&'p ModelPlace>, Vec<ObjectId>, Accessed);
 
 /// The variables that a place of a model stands for: who holds them, the holders as objects, and which.
 pub(crate) fn variables<'p, 'm>(
@@ -168,21 +168,21 @@ pub(crate) fn variables<'p, 'm>(
     instance: InstanceId,
     statement: StatementId,
     call: ModelCall<'m>,
-    place: &'p Place,
+    place: &'p ModelPlace,
 ) -> SmallVec<[Held<'p>; 1]> {
     let mut found = SmallVec::new();
-    let resolve = |place: &Place| heap.resolve(program, instance, statement, call, place);
+    let resolve = |place: &ModelPlace| heap.resolve(program, instance, statement, call, place);
     match place {
-        Place::Slot(holder, name) => {
+        ModelPlace::Slot(holder, name) => {
             if let Some(name) = program.names.find_symbol(name.as_bytes()) {
                 found.push((Some(&**holder), resolve(holder), Accessed::Slot(name)));
             }
         }
-        Place::Element(holder) => {
+        ModelPlace::Element(holder) => {
             found.push((Some(&**holder), resolve(holder), Accessed::Element));
         }
-        Place::Variable { selector, .. } if **selector == Place::Thread => {}
-        Place::Variable { object, selector } => {
+        ModelPlace::Variable { selector, .. } if **selector == ModelPlace::Thread => {}
+        ModelPlace::Variable { object, selector } => {
             let holders = resolve(object);
             let mut is_member = false;
             for member in resolve(selector) {
@@ -201,8 +201,12 @@ pub(crate) fn variables<'p, 'm>(
                 found.push((Some(&**object), holders, Accessed::Element));
             }
         }
-        Place::New(_) | Place::Unknown | Place::Static { .. } => {}
-        Place::This | Place::Argument(_) | Place::Last | Place::Result | Place::Thread => {
+        ModelPlace::New(_) | ModelPlace::Unknown | ModelPlace::Static { .. } => {}
+        ModelPlace::This
+        | ModelPlace::Argument(_)
+        | ModelPlace::Last
+        | ModelPlace::Result
+        | ModelPlace::Thread => {
             found.push((Some(place), resolve(place), Accessed::Contents));
         }
     }
@@ -216,8 +220,8 @@ pub(crate) fn channels<'p, 'm>(
     instance: InstanceId,
     statement: StatementId,
     call: ModelCall<'m>,
-    place: &'p Place,
-) -> SmallVec<[(Option<&'p Place>, Vec<Channel>); 1]> {
+    place: &'p ModelPlace,
+) -> SmallVec<[(Option<&'p ModelPlace>, Vec<Channel>); 1]> {
     let found = variables(program, heap, instance, statement, call, place);
     let channels = found.into_iter().map(|(holder, objects, accessed)| {
         let channels = match accessed {
@@ -237,7 +241,7 @@ pub(crate) fn value_of(
     program: &Program<'_>,
     statement: StatementId,
     call: ModelCall<'_>,
-    place: &Place,
+    place: &ModelPlace,
 ) -> Option<Value> {
     let statement = &facts.body.statements[statement];
     let (Operation::Invoke { arguments, .. } | Operation::InvokeDynamic { arguments, .. }) =
@@ -247,10 +251,10 @@ pub(crate) fn value_of(
     };
     let first = usize::from(!program.methods()[call.method].is_static());
     match place {
-        Place::This if first == 1 => arguments.first().copied(),
-        Place::Argument(index) => arguments.get(first + usize::from(*index)).copied(),
-        Place::Last => arguments.last().copied(),
-        Place::Result => statement.result,
+        ModelPlace::This if first == 1 => arguments.first().copied(),
+        ModelPlace::Argument(index) => arguments.get(first + usize::from(*index)).copied(),
+        ModelPlace::Last => arguments.last().copied(),
+        ModelPlace::Result => statement.result,
         _ => None,
     }
 }
@@ -263,15 +267,15 @@ fn source_of<'m>(
     heap: &Heap<'m>,
     instance: InstanceId,
     (statement, call): (StatementId, ModelCall<'m>),
-    place: &Place,
+    place: &ModelPlace,
 ) -> Option<Value> {
-    let Place::Slot(holder, name) = place else {
+    let ModelPlace::Slot(holder, name) = place else {
         return value_of(facts, program, statement, call, place);
     };
     let value = facts.uncast(value_of(facts, program, statement, call, holder)?);
     let made = facts.body.values[value].definition;
     let &[maker] = heap.models_at(instance, made) else { return None };
-    let slot = Place::Slot(Box::new(Place::Result), name.clone());
+    let slot = ModelPlace::Slot(Box::new(ModelPlace::Result), name.clone());
     let source = maker.model.effects.iter().find_map(|effect| match effect {
         Effect::Flow { from, to } if *to == slot => Some(from),
         _ => None,

@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntitySet, SecondaryMap};
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, ModelPlace};
 use unsnarl_program::body::{BlockId, Constant, InvokeKind, Operation, StatementId, Value};
 use unsnarl_program::heap::{EdgeKind, Heap, InstanceId, ModelCall, ObjectId, Variable};
 use unsnarl_program::{FieldId, Program};
@@ -128,11 +128,11 @@ impl Hosts {
         for &call in heap.models_at(id, statement) {
             for effect in &call.model.effects {
                 let moved = match effect {
-                    Effect::Flow { from, to: Place::Element(_) } => {
+                    Effect::Flow { from, to: ModelPlace::Element(_) } => {
                         heap.resolve(program, id, statement, call, from)
                     }
                     Effect::Copy { from, .. } => {
-                        let elements = Place::Element(Box::new(from.clone()));
+                        let elements = ModelPlace::Element(Box::new(from.clone()));
                         heap.resolve(program, id, statement, call, &elements)
                     }
                     _ => continue,
@@ -222,9 +222,11 @@ impl Stores<'_, '_> {
             let first_argument = u16::from(!self.is_static_call(id, at));
             returns.next().is_none()
                 && match first {
-                    Some(Place::New(_)) => true,
-                    Some(Place::This) => argument(0),
-                    Some(Place::Argument(number)) => argument(first_argument + u16::from(*number)),
+                    Some(ModelPlace::New(_)) => true,
+                    Some(ModelPlace::This) => argument(0),
+                    Some(ModelPlace::Argument(number)) => {
+                        argument(first_argument + u16::from(*number))
+                    }
                     _ => false,
                 }
         };

@@ -7,7 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::EntityId;
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, ModelPlace};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
@@ -246,7 +246,7 @@ impl<'f> Finder<'f, '_> {
         if call.method != site.method {
             return Vec::new();
         }
-        let element = |group: &Place| value_of(facts, self.program, start, call, group);
+        let element = |group: &ModelPlace| value_of(facts, self.program, start, call, group);
         let mut containers = Vec::new();
         for element in groups.iter().filter_map(element) {
             let element = facts.uncast(element);

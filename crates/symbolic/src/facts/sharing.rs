@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap};
-use unsnarl_models::{Effect, MethodModel, Place};
+use unsnarl_models::{Effect, MethodModel, ModelPlace};
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{
     Heap, Instance, InstanceId, ObjectId, OriginId, OriginKind, SetId, Variable,
@@ -309,12 +309,12 @@ impl SharingFacts {
                     | Effect::Later(_)
                     | Effect::Join { .. } => true,
                     Effect::Flow { to, .. } | Effect::Copy { to, .. } => match to {
-                        Place::Slot(holder, _)
-                        | Place::Element(holder)
-                        | Place::Variable { object: holder, .. } => {
+                        ModelPlace::Slot(holder, _)
+                        | ModelPlace::Element(holder)
+                        | ModelPlace::Variable { object: holder, .. } => {
                             any_seen(&heap.resolve(program, id, statement, call, holder))
                         }
-                        Place::Static { .. } => true,
+                        ModelPlace::Static { .. } => true,
                         _ => false,
                     },
                     _ => false,
@@ -418,5 +418,5 @@ fn meetings(
 
 /// Whether a method returns the thread object of who calls it.
 fn returns_thread(model: &MethodModel) -> bool {
-    matches!(model.effects[..], [Effect::Return(Place::Thread)])
+    matches!(model.effects[..], [Effect::Return(ModelPlace::Thread)])
 }

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_classfile::flags;
 use unsnarl_entity::SecondaryMap;
-use unsnarl_models::{Blocking, Effect, MethodModel, Place};
+use unsnarl_models::{Blocking, Effect, MethodModel, ModelPlace};
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId, OriginId};
 use unsnarl_program::{FieldId, MethodId, Program};
@@ -209,7 +209,7 @@ impl Signals {
 }
 
 /// What a method sends to and waits for in one: a barrier.
-fn met_at(model: &MethodModel) -> Option<&Place> {
+fn met_at(model: &MethodModel) -> Option<&ModelPlace> {
     model.effects.iter().find_map(|effect| {
         let Effect::Receive { channel, within: None, blocking, .. } = effect else { return None };
         let is_sent = |effect: &Effect| {

@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashSet;
 use unsnarl_entity::{EntitySet, SecondaryMap};
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, ModelPlace};
 use unsnarl_program::Program;
 use unsnarl_program::body::{Operation, StatementId, Value};
 use unsnarl_program::heap::{Heap, InstanceId, ObjectId};
@@ -32,7 +32,9 @@ pub(crate) fn single_tasks(
         for statement in facts.body.statements.keys() {
             for &call in heap.models_at(id, statement) {
                 for effect in &call.model.effects {
-                    let Effect::Flow { from, to: Place::Slot(_, slot) } = effect else { continue };
+                    let Effect::Flow { from, to: ModelPlace::Slot(_, slot) } = effect else {
+                        continue;
+                    };
                     if &**slot != "task" {
                         continue;
                     }

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, EntitySet, SecondaryMap};
-use unsnarl_models::{Blocking, Effect, Place, StartKind};
+use unsnarl_models::{Blocking, Effect, ModelPlace, StartKind};
 use unsnarl_program::body::{Operation, StatementId};
 use unsnarl_program::heap::{
     EdgeKind, Heap, HeapObject, InstanceId, ModelCall, Object, ObjectId, OriginId, OriginKind,
@@ -166,7 +166,7 @@ impl Threads {
             .copied()
             .filter(|call| call.method == method && call.model.effects.contains(effect))
             .collect();
-        let resolve = |place: &Place| {
+        let resolve = |place: &ModelPlace| {
             let calls = calls.iter();
             sorted(calls.flat_map(|&call| heap.resolve(program, instance, statement, call, place)))
         };
@@ -381,10 +381,10 @@ pub(crate) fn repeats(kind: OriginKind) -> bool {
 }
 
 /// Whether a place is one object, not all that are in a container.
-fn is_single(place: &Place) -> bool {
+fn is_single(place: &ModelPlace) -> bool {
     match place {
-        Place::Element(_) | Place::Variable { .. } => false,
-        Place::Slot(inner, name) => {
+        ModelPlace::Element(_) | ModelPlace::Variable { .. } => false,
+        ModelPlace::Slot(inner, name) => {
             !matches!(&**name, "element" | "key" | "value") && is_single(inner)
         }
         _ => true,

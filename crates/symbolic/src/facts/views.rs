@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use unsnarl_models::{Effect, Place};
+use unsnarl_models::{Effect, ModelPlace};
 use unsnarl_program::body::Operation;
 use unsnarl_program::heap::Heap;
 use unsnarl_program::names::Symbol;
@@ -33,11 +33,12 @@ impl Views {
                 let made = facts.body.values[facts.uncast(value)].definition;
                 for &maker in heap.models_at(id, made) {
                     for effect in &maker.model.effects {
-                        let Effect::Flow { from, to: Place::Slot(holder, name) } = effect else {
+                        let Effect::Flow { from, to: ModelPlace::Slot(holder, name) } = effect
+                        else {
                             continue;
                         };
                         let name = program.names.find_symbol(name.as_bytes());
-                        let (Place::Result, Some(name)) = (&**holder, name) else { continue };
+                        let (ModelPlace::Result, Some(name)) = (&**holder, name) else { continue };
                         let source = value_of(facts, program, made, maker, from)
                             .map(|value| facts.strict_path(value))
                             .filter(|path| path.root == host.root && path.begins_with(host))
