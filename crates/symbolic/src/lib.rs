@@ -128,6 +128,7 @@ impl<'m> Execution<'m> {
         let may_effects = MayEffectsByMethod::new(&heap, &threads, &signals, &mut channels);
         let join_loops = JoinLoops::new(program, &heap, &methods, &threads, &may_effects);
         let facts = Facts {
+            program,
             heap: &heap,
             methods: &methods,
             threads: &threads,
@@ -135,12 +136,11 @@ impl<'m> Execution<'m> {
             signals: &signals,
             join_loops: &join_loops,
             may_effects: &may_effects,
-            channels,
             views: &views,
             class_locks: &class_locks,
             initializers: &initializers,
         };
-        let mut executor = Executor::new(program, facts);
+        let mut executor = Executor::new(facts, channels);
         executor.run();
         progress("events");
         let events = executor.events();
@@ -151,20 +151,20 @@ impl<'m> Execution<'m> {
                 "{merged} methods are called in so many situations that some were taken together"
             ));
         }
-        if !executor.cut.is_empty() {
+        if !executor.found.cut.is_empty() {
             notes.push(format!(
                 "the program is very large: the execution of {} of its {} abstract threads was cut \
                  short, and what they do deep inside is not judged (name fewer entry points with \
                  --entry)",
-                executor.cut.len(),
+                executor.found.cut.len(),
                 heap.origins.len()
             ));
         }
         let ends = executor.ends();
-        let at_start = std::mem::take(&mut executor.at_start);
-        let seen_receivers = std::mem::take(&mut executor.seen_receivers);
+        let at_start = std::mem::take(&mut executor.found.at_start);
+        let seen_receivers = std::mem::take(&mut executor.found.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
-        let releases = std::mem::take(&mut executor.releases);
+        let releases = std::mem::take(&mut executor.found.releases);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);

@@ -130,11 +130,12 @@ impl Executor<'_, '_> {
         {
             return false;
         }
-        self.heap.models_at(frame.instance, id).iter().any(|&call| {
+        self.facts.heap.models_at(frame.instance, id).iter().any(|&call| {
             call.model.effects.iter().any(|effect| match effect {
                 Effect::Wait { on, lock, .. } => {
                     let lock = lock.as_ref().unwrap_or(on);
-                    let waited = self.heap.resolve(self.program, frame.instance, id, call, lock);
+                    let waited =
+                        self.facts.heap.resolve(self.facts.program, frame.instance, id, call, lock);
                     waited.iter().any(|object| locks.contains(object))
                 }
                 _ => false,
@@ -145,7 +146,7 @@ impl Executor<'_, '_> {
     /// The number of the lock scopes of a method in a state.
     pub(crate) fn scopes(&mut self, state: &State) -> ScopesId {
         let scopes = self.taken(state);
-        self.scopes.intern(scopes)
+        self.found.scopes.intern(scopes)
     }
 
     /// The locks with which a context is entered.
@@ -160,7 +161,7 @@ impl Executor<'_, '_> {
         for (number, lock) in state.locks.iter().enumerate() {
             let objects = &self.sets[lock.objects];
             let is_one = matches!(objects[..], [object]
-                if self.threads.unique_objects.contains(object));
+                if self.facts.threads.unique_objects.contains(object));
             let mut outer = state.locks[..number].iter();
             let is_held = is_one && outer.any(|outer| outer.objects == lock.objects);
             if let Taken::At(site) = lock.taken

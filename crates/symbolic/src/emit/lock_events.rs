@@ -230,12 +230,12 @@ impl<'m> Executor<'_, 'm> {
             found.extend(self.locking(frame, id, what, state, GivenUp::default()));
             return;
         }
-        if let Some(&class) = self.initializers.used.get(&(frame.instance, id)) {
+        if let Some(&class) = self.facts.initializers.used.get(&(frame.instance, id)) {
             let what =
                 What { action: LockAction::Initialize(class), objects: [].into(), paths: None };
             found.extend(self.locking(frame, id, what, state, GivenUp::default()));
         }
-        let heap = self.heap;
+        let heap = self.facts.heap;
         for &call in heap.models_at(frame.instance, id) {
             for effect in &call.model.effects {
                 for (action, place) in blocking(effect) {
@@ -262,8 +262,8 @@ impl<'m> Executor<'_, 'm> {
     /// Whether somebody waits for what is done with one of these containers, or can wait there.
     fn is_waited_at(&self, action: LockAction, containers: &[ObjectId]) -> bool {
         let waited = match action {
-            LockAction::Put | LockAction::Take => &self.threads.limited,
-            _ => &self.threads.awaited,
+            LockAction::Put | LockAction::Take => &self.facts.threads.limited,
+            _ => &self.facts.threads.awaited,
         };
         containers.iter().any(|&container| waited.contains(container))
     }
@@ -277,7 +277,7 @@ impl<'m> Executor<'_, 'm> {
         place: &ModelPlace,
         state: &State,
     ) -> GivenUp {
-        let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
+        let objects = self.facts.heap.resolve(self.facts.program, frame.instance, id, call, place);
         let path = self.place_path(frame, id, call, place);
         let is_it = |lock: &Lock| path.is_some() && lock.path == path;
         let may_be_it =
@@ -299,8 +299,9 @@ impl<'m> Executor<'_, 'm> {
         state: &State,
         given_up: GivenUp,
     ) -> Option<Locking> {
-        let is_contended =
-            |objects: &[ObjectId]| objects.iter().any(|&object| self.sharing.is_contended(object));
+        let is_contended = |objects: &[ObjectId]| {
+            objects.iter().any(|&object| self.facts.sharing.is_contended(object))
+        };
         let is_fresh = |path: Option<&Path>| path.is_some_and(|path| state.is_fresh(path));
         let strict = paths.as_ref().map(|(strict, _)| strict);
         let is_acquire = matches!(action, LockAction::Acquire(_));
@@ -314,7 +315,7 @@ impl<'m> Executor<'_, 'm> {
         });
         let held = self.guards(paths.as_ref(), held.map(|(_, lock)| lock));
         if is_acquire {
-            let is_unique = |object| self.threads.unique_objects.contains(object);
+            let is_unique = |object| self.facts.threads.unique_objects.contains(object);
             let is_held = |guard: &Guard| {
                 guard.is_the_base()
                     || guard.objects == objects && matches!(objects[..], [one] if is_unique(one))

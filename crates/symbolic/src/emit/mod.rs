@@ -162,20 +162,20 @@ impl Executor<'_, '_> {
     pub(crate) fn events(&mut self) -> Events {
         let mut events = Events::default();
         self.is_final = true;
-        if !self.cut.is_empty() {
+        if !self.found.cut.is_empty() {
             // Calls that are not known to return are taken to do so from now on.
-            self.memories.clear();
+            self.remembered.memories.clear();
         }
         let mut reached: EntitySet<ContextId> = EntitySet::new();
         let mut actions: SecondaryMap<ContextId, Vec<Action>> = SecondaryMap::new();
         let mut accesses: ContextEvents<Key, Event> = ContextEvents::new();
         let mut locking: ContextEvents<Locking, ()> = ContextEvents::new();
-        let roots = self.roots();
+        let roots = self.found.roots.clone();
         let mut open: Vec<ContextId> = roots.iter().map(|&(_, context)| context).collect();
         open.retain(|&context| reached.insert(context));
         while let Some(context) = open.pop() {
             let Some(frame) = self.frame(context) else { continue };
-            let memory = std::mem::take(&mut self.memories[context]);
+            let memory = std::mem::take(&mut self.remembered.memories[context]);
             if let Some(entry) = self.emit_monitor(&frame) {
                 locking.add(context, (entry, ()));
             }
@@ -183,7 +183,7 @@ impl Executor<'_, '_> {
             for (block, before) in blocks.zip(self.flow(&frame, &memory).before) {
                 let Some(before) = before else { continue };
                 let mut emitted = Emitted::default();
-                self.entered.clear();
+                self.found.entered.clear();
                 self.go_through(&frame, block, before, Some(&mut emitted));
                 for EmittedAccess { key, event, scopes } in emitted.accesses {
                     let statement = event.statement;
@@ -193,7 +193,7 @@ impl Executor<'_, '_> {
                 for event in emitted.locking {
                     locking.add(context, (event, ()));
                 }
-                for (callee, statement, scopes) in std::mem::take(&mut self.entered) {
+                for (callee, statement, scopes) in std::mem::take(&mut self.found.entered) {
                     if self.was_processed(callee) {
                         let kind = ActionKind::Call(callee);
                         actions[context].push(Action { statement, scopes, kind });
@@ -205,8 +205,8 @@ impl Executor<'_, '_> {
             }
         }
         // Those that stand for many threads first: they conflict with each other.
-        let mut threads: Vec<OriginId> = self.heap.origins.keys().collect();
-        threads.sort_by_key(|&thread| self.threads.unique.contains(thread));
+        let mut threads: Vec<OriginId> = self.facts.heap.origins.keys().collect();
+        threads.sort_by_key(|&thread| self.facts.threads.unique.contains(thread));
         for thread in threads {
             let own = roots.iter().filter(|(of, _)| *of == thread).map(|&(_, context)| context);
             let contexts = contexts_of(own.collect(), &actions, &mut events.first_calls[thread]);
@@ -224,10 +224,10 @@ impl Executor<'_, '_> {
             }
         }
         events.actions.of_context = actions;
-        events.actions.scopes = std::mem::take(&mut self.scopes);
+        events.actions.scopes = std::mem::take(&mut self.found.scopes);
         events.actions.outside = self.contexts.values().map(|context| self.held(context)).collect();
         events.actions.roots = roots;
-        events.times = std::mem::take(&mut self.times);
+        events.times = std::mem::take(&mut self.found.times);
         events
     }
 
@@ -240,9 +240,11 @@ impl Executor<'_, '_> {
         emitted: &mut Emitted,
     ) {
         self.emit_locking(frame, id, state, &mut emitted.locking);
-        for access in accesses(self.program, self.heap, &frame.facts, frame.instance, id) {
+        for access in
+            accesses(self.facts.program, self.facts.heap, &frame.facts, frame.instance, id)
+        {
             let is_visible = access.is_static()
-                || access.objects.iter().any(|&object| self.sharing.is_shared(object));
+                || access.objects.iter().any(|&object| self.facts.sharing.is_shared(object));
             if is_visible {
                 emitted.accesses.push(self.emit_access(frame, id, access, state));
             }
@@ -280,7 +282,7 @@ impl Executor<'_, '_> {
         } else if is_atomic && !matches!(accessed, Accessed::Field(_)) {
             scopes.push(Scope { site: id, lock: Arc::clone(&self.sets[objects]) });
         }
-        let scopes = self.scopes.intern(scopes);
+        let scopes = self.found.scopes.intern(scopes);
         let (instance, statement) = (frame.instance, id);
         let key = Key {
             instance,
@@ -296,7 +298,7 @@ impl Executor<'_, '_> {
             kind,
             objects: Arc::clone(&self.sets[objects]),
             accessed,
-            thread: self.heap.instances[instance].origin,
+            thread: self.facts.heap.instances[instance].origin,
             instance,
             context: frame.context,
             statement,
@@ -314,7 +316,7 @@ impl Executor<'_, '_> {
     /// What is known about the order with other threads; `base` is the accessed object.
     pub(crate) fn time(&mut self, base: Option<&Path>, state: &State) -> TimeId {
         let is_base = |path: &Path| base == Some(path);
-        self.times.intern(Time {
+        self.found.times.intern(Time {
             started: state.started.clone(),
             joined: state.joined.clone(),
             joined_base: state

@@ -42,7 +42,7 @@ impl Executor<'_, '_> {
         result: Option<Value>,
         state: &mut State,
     ) -> bool {
-        let heap = self.heap;
+        let heap = self.facts.heap;
         let calls = self.calls_at(frame, id);
         let models = heap.models_at(frame.instance, id);
         if calls.is_empty() && models.is_empty() {
@@ -57,7 +57,7 @@ impl Executor<'_, '_> {
             }
             return true;
         }
-        let is_relevant = |call: &Call| self.sharing.relevant.contains(call.callee);
+        let is_relevant = |call: &Call| self.facts.sharing.relevant.contains(call.callee);
         if models.is_empty() && !calls.iter().any(is_relevant) {
             return true;
         }
@@ -117,7 +117,7 @@ impl Executor<'_, '_> {
     fn is_constructor_call(&self, frame: &Frame, id: StatementId) -> bool {
         match frame.facts.body.statements[id].operation {
             Operation::Invoke { method, .. } => {
-                let names = &self.program.names;
+                let names = &self.facts.program.names;
                 names.method_ref_data(method).name == names.known.init
             }
             _ => false,
@@ -134,7 +134,7 @@ impl Executor<'_, '_> {
         result: Option<Value>,
         before: &State,
     ) -> Option<State> {
-        if !callees.iter().any(|&callee| self.sharing.relevant.contains(callee)) {
+        if !callees.iter().any(|&callee| self.facts.sharing.relevant.contains(callee)) {
             return Some(before.clone());
         }
         let site = (frame.context, id, callees[0]);
@@ -183,14 +183,14 @@ impl Executor<'_, '_> {
     fn note_entered(&mut self, contexts: &[ContextId], call: StatementId, state: &State) {
         if self.is_final {
             let scopes = self.scopes(state);
-            self.entered.extend(contexts.iter().map(|&context| (context, call, scopes)));
+            self.found.entered.extend(contexts.iter().map(|&context| (context, call, scopes)));
         }
     }
 
     /// Whether only one thread ever sees what a value refers to: it need not be told to be new.
     fn is_private(&self, frame: &Frame, value: Value) -> bool {
-        let objects = self.heap.points_to(frame.instance, value);
-        !objects.is_empty() && objects.iter().all(|&object| self.sharing.is_private(object))
+        let objects = self.facts.heap.points_to(frame.instance, value);
+        !objects.is_empty() && objects.iter().all(|&object| self.facts.sharing.is_private(object))
     }
 
     /// The contexts for a call in a certain state, without those of callees that matter to no other thread.
@@ -202,10 +202,11 @@ impl Executor<'_, '_> {
         entry: EntryId,
     ) -> Arc<[ContextId]> {
         let site = CallSite { context: frame.context, statement: id, first: callees[0], entry };
-        if let Some(known) = self.call_sites.get(&site) {
+        if let Some(known) = self.remembered.call_sites.get(&site) {
             return Arc::clone(known);
         }
-        let relevant = callees.iter().filter(|&&callee| self.sharing.relevant.contains(callee));
+        let relevant =
+            callees.iter().filter(|&&callee| self.facts.sharing.relevant.contains(callee));
         let relevant: Vec<InstanceId> = relevant.copied().collect();
         let contexts: Vec<ContextId> =
             relevant.into_iter().map(|callee| self.context(callee, entry)).collect();
@@ -213,7 +214,7 @@ impl Executor<'_, '_> {
         for &context in &*contexts {
             self.depend(frame.context, id, context);
         }
-        self.call_sites.insert(site, Arc::clone(&contexts));
+        self.remembered.call_sites.insert(site, Arc::clone(&contexts));
         contexts
     }
 
@@ -224,16 +225,16 @@ impl Executor<'_, '_> {
         id: StatementId,
         call: &Call,
     ) -> SmallVec<[Option<Value>; 4]> {
-        let callee = self.heap.instances[call.callee];
-        let name = self.program.names.bytes(self.program.methods()[callee.method].name);
-        for &model in self.heap.models_at(frame.instance, id) {
+        let callee = self.facts.heap.instances[call.callee];
+        let name = self.facts.program.names.bytes(self.facts.program.methods()[callee.method].name);
+        for &model in self.facts.heap.models_at(frame.instance, id) {
             for effect in &model.model.effects {
                 if let Effect::Call(call) = effect
                     && call.method.as_bytes() == name
                 {
                     let places = std::iter::once(&call.receiver).chain(&call.arguments);
                     return places
-                        .map(|place| value_of(&frame.facts, self.program, id, model, place))
+                        .map(|place| value_of(&frame.facts, self.facts.program, id, model, place))
                         .collect();
                 }
             }
@@ -254,7 +255,7 @@ impl Executor<'_, '_> {
             .map(|argument| {
                 let value = (*argument)?;
                 let is_reference =
-                    self.program.names.is_reference(frame.facts.body.values[value].ty);
+                    self.facts.program.names.is_reference(frame.facts.body.values[value].ty);
                 is_reference
                     .then(|| (self.strict_path(frame, value), self.loose_path(frame, value)))
             })
@@ -328,8 +329,9 @@ impl Executor<'_, '_> {
         for fresh in &state.fresh {
             let mut values = arguments.iter().flatten();
             if let Some(path) = inward(&fresh.path)
-                && values
-                    .any(|&value| self.can_reach(self.heap.points_to(frame.instance, value), fresh))
+                && values.any(|&value| {
+                    self.can_reach(self.facts.heap.points_to(frame.instance, value), fresh)
+                })
             {
                 carried.push(fresh.path.clone());
                 inner.add_fresh(Fresh { path, ..fresh.clone() });
@@ -359,7 +361,7 @@ impl Executor<'_, '_> {
     ) -> SmallVec<[u8; 4]> {
         let is_single = |lock: &Lock| {
             matches!(self.sets[lock.objects][..], [object]
-                if self.threads.unique_objects.contains(object))
+                if self.facts.threads.unique_objects.contains(object))
         };
         // Who is a single object needs no name.
         let paths: Vec<Option<Path>> = state

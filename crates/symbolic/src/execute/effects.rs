@@ -47,8 +47,14 @@ impl<'m> Executor<'_, 'm> {
                     self.release(path.as_ref(), objects, *mode, state);
                 }
                 Effect::Send { channel, within: None, .. } => {
-                    let found =
-                        channels(self.program, self.heap, frame.instance, id, call, channel);
+                    let found = channels(
+                        self.facts.program,
+                        self.facts.heap,
+                        frame.instance,
+                        id,
+                        call,
+                        channel,
+                    );
                     for channel in found.into_iter().flat_map(|(_, channels)| channels) {
                         self.send(channel, state);
                     }
@@ -93,9 +99,10 @@ impl<'m> Executor<'_, 'm> {
         group: &ModelPlace,
         state: &mut State,
     ) {
-        let threads = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
+        let threads =
+            self.facts.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
         for &thread in threads {
-            if let Some(start) = self.heap.origins[thread].start
+            if let Some(start) = self.facts.heap.origins[thread].start
                 && start.method == call.method
                 && let Effect::Start { groups, .. } = start.effect
                 && groups.contains(group)
@@ -115,7 +122,7 @@ impl<'m> Executor<'_, 'm> {
         test: Test,
         state: &mut State,
     ) {
-        let heap = self.heap;
+        let heap = self.facts.heap;
         let &[call] = heap.models_at(frame.instance, id) else { return };
         let is_pending = state.pending.contains(&value);
         for effect in &call.model.effects {
@@ -151,11 +158,12 @@ impl<'m> Executor<'_, 'm> {
         call: ModelCall<'m>,
         lock: &ModelPlace,
     ) -> bool {
-        let resolve =
-            |id, call, place| self.heap.resolve(self.program, frame.instance, id, call, place);
+        let resolve = |id, call, place| {
+            self.facts.heap.resolve(self.facts.program, frame.instance, id, call, place)
+        };
         let locks = resolve(id, call, lock);
         frame.facts.body.statements.keys().any(|id| {
-            self.heap.models_at(frame.instance, id).iter().any(|&call| {
+            self.facts.heap.models_at(frame.instance, id).iter().any(|&call| {
                 call.model.effects.iter().any(|effect| match effect {
                     Effect::Release { lock, mode: LockMode::Optimistic, .. } => {
                         resolve(id, call, lock) == locks
@@ -173,7 +181,7 @@ impl<'m> Executor<'_, 'm> {
         call: ModelCall<'m>,
         place: &ModelPlace,
     ) -> (Option<Path>, crate::execute::state::ObjectsId) {
-        let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
+        let objects = self.facts.heap.resolve(self.facts.program, frame.instance, id, call, place);
         (self.place_path(frame, id, call, place), self.set(&objects))
     }
 
@@ -186,14 +194,14 @@ impl<'m> Executor<'_, 'm> {
         call: ModelCall<'m>,
         place: &ModelPlace,
     ) -> Option<Path> {
-        if let Some(value) = value_of(&frame.facts, self.program, id, call, place) {
+        if let Some(value) = value_of(&frame.facts, self.facts.program, id, call, place) {
             return Some(self.strict_path(frame, self.chain_receiver(frame, value)));
         }
         let ModelPlace::Slot(holder, name) = place else { return None };
-        if let Some(value) = value_of(&frame.facts, self.program, id, call, holder) {
+        if let Some(value) = value_of(&frame.facts, self.facts.program, id, call, holder) {
             let value = frame.facts.uncast(value);
             let made = frame.facts.body.values[value].definition;
-            if let &[maker] = self.heap.models_at(frame.instance, made) {
+            if let &[maker] = self.facts.heap.models_at(frame.instance, made) {
                 let slot = ModelPlace::Slot(Box::new(ModelPlace::Result), name.clone());
                 let source = maker.model.effects.iter().find_map(|effect| match effect {
                     Effect::Flow { from, to } if *to == slot => Some(from),
@@ -204,10 +212,10 @@ impl<'m> Executor<'_, 'm> {
                 }
             }
         }
-        let name = self.program.names.find_symbol(name.as_bytes())?;
+        let name = self.facts.program.names.find_symbol(name.as_bytes())?;
         let mut path = self.place_path(frame, id, call, holder)?;
         if let Some(&PathStep::Field(field)) = path.steps.last()
-            && let Some(steps) = self.views.source(field, name)
+            && let Some(steps) = self.facts.views.source(field, name)
         {
             path.steps.pop();
             path.steps.extend(steps.iter().copied());
@@ -225,7 +233,7 @@ impl<'m> Executor<'_, 'm> {
             else {
                 return value;
             };
-            let models = self.heap.models_at(frame.instance, made);
+            let models = self.facts.heap.models_at(frame.instance, made);
             let mut effects = models.iter().flat_map(|call| &call.model.effects);
             let returns_this = |effect: &Effect| *effect == Effect::Return(ModelPlace::This);
             match (models, arguments.first()) {
@@ -243,7 +251,7 @@ impl<'m> Executor<'_, 'm> {
         place: &ModelPlace,
         state: &mut State,
     ) {
-        let found = channels(self.program, self.heap, frame.instance, id, call, place);
+        let found = channels(self.facts.program, self.facts.heap, frame.instance, id, call, place);
         for (holder, channels) in found {
             if let [channel] = channels[..] {
                 let path = holder.and_then(|holder| self.place_path(frame, id, call, holder));
@@ -260,11 +268,11 @@ impl<'m> Executor<'_, 'm> {
         effect: &Effect,
         state: &mut State,
     ) {
-        let here = self.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
+        let here = self.facts.threads.started_at.get(&(frame.instance, id)).into_iter().flatten();
         let threads: Vec<OriginId> = here
             .copied()
             .filter(|&thread| {
-                let start = self.heap.origins[thread].start;
+                let start = self.facts.heap.origins[thread].start;
                 start.is_none_or(|start| start.method == call.method && start.effect == effect)
             })
             .collect();
@@ -272,13 +280,13 @@ impl<'m> Executor<'_, 'm> {
             if self.is_final {
                 self.note_start(thread, state);
                 if !self.is_private_start(thread, state) {
-                    self.seen_receivers.insert(thread);
+                    self.found.seen_receivers.insert(thread);
                 }
             }
             self.note_last_started(frame, id, call, thread, state);
-            state
-                .collected
-                .retain(|put| put.1 != thread || self.join_loops.is_put(frame.instance, id, *put));
+            state.collected.retain(|put| {
+                put.1 != thread || self.facts.join_loops.is_put(frame.instance, id, *put)
+            });
             state.add_started(thread);
         }
         if threads.is_empty() {
@@ -286,7 +294,8 @@ impl<'m> Executor<'_, 'm> {
         }
         let (Effect::Start { call: started, .. } | Effect::Later(started)) = effect else { return };
         for place in std::iter::once(&started.receiver).chain(&started.arguments) {
-            let objects = self.heap.resolve(self.program, frame.instance, id, call, place);
+            let objects =
+                self.facts.heap.resolve(self.facts.program, frame.instance, id, call, place);
             self.escape(&objects, state);
         }
     }
@@ -306,17 +315,18 @@ impl<'m> Executor<'_, 'm> {
             state.last_started.retain(|(_, last)| *last != thread);
         }
         let Some(Effect::Start { groups, .. }) =
-            self.heap.origins[thread].start.map(|start| start.effect)
+            self.facts.heap.origins[thread].start.map(|start| start.effect)
         else {
             return;
         };
-        if !is_only || repeats(self.heap.origins[thread].kind) {
+        if !is_only || repeats(self.facts.heap.origins[thread].kind) {
             return;
         }
         for group in groups {
             // A group that others are started in as well says nothing; a thread or future is its own.
-            let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
-            if self.threads.in_groups(&objects) == [thread]
+            let objects =
+                self.facts.heap.resolve(self.facts.program, frame.instance, id, call, group);
+            if self.facts.threads.in_groups(&objects) == [thread]
                 && let Some(path) = self.place_path(frame, id, call, group)
             {
                 state.last_started.push((path, thread));
@@ -330,8 +340,8 @@ impl<'m> Executor<'_, 'm> {
     /// Whether the object on which a thread is started belongs to that thread alone: it has no other
     /// thread, or it has not been seen by anybody.
     fn is_private_start(&self, thread: OriginId, state: &State) -> bool {
-        let Some(receiver) = self.heap.origins[thread].receiver else { return false };
-        self.threads.only_of_receiver.contains(thread)
+        let Some(receiver) = self.facts.heap.origins[thread].receiver else { return false };
+        self.facts.threads.only_of_receiver.contains(thread)
             || state
                 .fresh
                 .iter()
@@ -347,9 +357,9 @@ impl<'m> Executor<'_, 'm> {
         group: &ModelPlace,
         state: &mut State,
     ) {
-        let objects = self.heap.resolve(self.program, frame.instance, id, call, group);
+        let objects = self.facts.heap.resolve(self.facts.program, frame.instance, id, call, group);
         let path = self.place_path(frame, id, call, group);
-        for thread in self.threads.in_groups(&objects) {
+        for thread in self.facts.threads.in_groups(&objects) {
             let is_last = path
                 .as_ref()
                 .is_some_and(|path| state.last_started.contains(&(path.clone(), thread)));
@@ -378,10 +388,10 @@ impl<'m> Executor<'_, 'm> {
         is_assumed: bool,
         state: &State,
     ) -> Joined {
-        let own = self.heap.instances[frame.instance].origin;
-        let starters = self.threads.starters(thread);
+        let own = self.facts.heap.instances[frame.instance].origin;
+        let starters = self.facts.threads.starters(thread);
         let has_ended = |&starter: &OriginId| {
-            let only_own = || self.threads.starters(starter) == [own];
+            let only_own = || self.facts.threads.starters(starter) == [own];
             let mut joined = state.joined.iter();
             starter == own
                 || starter != thread
@@ -395,14 +405,15 @@ impl<'m> Executor<'_, 'm> {
     /// Whether a join of one of these objects waits for all instances of a thread.
     fn joins_all(&self, thread: OriginId, objects: &[ObjectId]) -> bool {
         // The workers of a stream end with it, whatever else their pool does.
-        let kind = self.heap.origins[thread].kind;
+        let kind = self.facts.heap.origins[thread].kind;
         if kind == OriginKind::Started(StartKind::ParallelStream) {
             return true;
         }
         let &[object] = objects else { return false };
-        let is_only = self.threads.groups[thread].iter().any(|group| **group == [object]);
-        let is_sure = self.threads.unique_objects.contains(object)
-            || self.threads.unique.contains(thread) && self.threads.in_groups(objects).len() == 1;
+        let is_only = self.facts.threads.groups[thread].iter().any(|group| **group == [object]);
+        let is_sure = self.facts.threads.unique_objects.contains(object)
+            || self.facts.threads.unique.contains(thread)
+                && self.facts.threads.in_groups(objects).len() == 1;
         is_only && is_sure
     }
 
@@ -424,19 +435,20 @@ impl<'m> Executor<'_, 'm> {
                 (holder, None)
             }
             ModelPlace::Static { .. } => {
-                let objects = self.heap.resolve(self.program, frame.instance, id, call, from);
+                let objects =
+                    self.facts.heap.resolve(self.facts.program, frame.instance, id, call, from);
                 self.escape(&objects, state);
                 return;
             }
             _ => return,
         };
-        let objects = self.heap.resolve(self.program, frame.instance, id, call, holder);
+        let objects = self.facts.heap.resolve(self.facts.program, frame.instance, id, call, holder);
         let path = self.place_path(frame, id, call, holder);
         let path = path.unwrap_or_else(|| Path::root(Root::Outer(u16::MAX)));
-        let step = name.and_then(|name| self.program.names.find_symbol(name.as_bytes()));
+        let step = name.and_then(|name| self.facts.program.names.find_symbol(name.as_bytes()));
         let to = step.and_then(|step| path.step(PathStep::Slot(step)));
-        let value = value_of(&frame.facts, self.program, id, call, from);
-        let values = self.heap.resolve(self.program, frame.instance, id, call, from);
+        let value = value_of(&frame.facts, self.facts.program, id, call, from);
+        let values = self.facts.heap.resolve(self.facts.program, frame.instance, id, call, from);
         self.store_into(frame, (&path, &objects), to, value, &values, state);
     }
 }

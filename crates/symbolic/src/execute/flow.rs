@@ -225,7 +225,9 @@ impl Executor<'_, '_> {
         for (number, found) in frame.facts.loops.iter().enumerate() {
             let leaves = found.blocks.contains(from) && !found.blocks.contains(to);
             if leaves && found.header == from {
-                for thread in self.join_loops.joined_by(frame.instance, number, &state.collected) {
+                for thread in
+                    self.facts.join_loops.joined_by(frame.instance, number, &state.collected)
+                {
                     let joined = self.joined(frame, thread, false, state);
                     state.add_joined(joined);
                 }
@@ -233,7 +235,7 @@ impl Executor<'_, '_> {
             let Some(joins) = round_joins.get(number) else { continue };
             if leaves && (found.header == from || found.latches.contains(&from)) {
                 for &thread in joins {
-                    if self.threads.join_sites[thread].len() == 1 {
+                    if self.facts.threads.join_sites[thread].len() == 1 {
                         let joined = self.joined(frame, thread, true, state);
                         state.add_joined(joined);
                     }

@@ -110,13 +110,13 @@ impl Executor<'_, '_> {
     /// How a context is left; nothing if it is not known to be.
     pub(crate) fn left(&self, context: ContextId) -> Option<Left> {
         let context = &self.contexts[context];
-        let effects = self.may_effects.number(context.instance);
+        let effects = self.facts.may_effects.number(context.instance);
         Some(Left { outcome: context.outcome?, is_merged: context.is_merged, effects })
     }
 
     /// How a call went the last time, if it goes the same way now.
     pub(crate) fn recall_call(&self, call: CallOf, before: &State) -> Option<&PastCall> {
-        let past = self.past_calls.get(&call).filter(|_| self.waits_for_callees())?;
+        let past = self.remembered.past_calls.get(&call).filter(|_| self.waits_for_callees())?;
         if past.before != *before {
             return None;
         }
@@ -134,7 +134,7 @@ impl Executor<'_, '_> {
     /// Remembers how a call went.
     pub(crate) fn remember_call(&mut self, call: CallOf, past: PastCall) {
         if self.waits_for_callees() {
-            self.past_calls.insert(call, past);
+            self.remembered.past_calls.insert(call, past);
         }
     }
 
@@ -142,7 +142,7 @@ impl Executor<'_, '_> {
     pub(crate) fn enters_others(&self, frame: &Frame, block: BlockId) -> bool {
         let block = &frame.facts.body.blocks[block];
         let calls = self.calls_within(frame, block.start..block.end);
-        calls.iter().any(|call| self.sharing.relevant.contains(call.callee))
+        calls.iter().any(|call| self.facts.sharing.relevant.contains(call.callee))
     }
 
     /// Goes through a block that may be gone through again.
@@ -171,6 +171,6 @@ impl Executor<'_, '_> {
             }
         }
         memory.outdated.clear();
-        is_same && self.steps_left > 0
+        is_same && self.worklist.steps_left > 0
     }
 }

@@ -52,8 +52,7 @@ use crate::facts::views::Views;
 
 /// How many states a method in a heap context may be entered in; what is more is made one.
 const ENTRIES: usize = 24;
-/// How many contexts there should be in all: the larger a program, the fewer states of a method are told
-/// apart.
+/// How many contexts there should be in all: the larger a program, the fewer states of a method are distinguished.
 const CONTEXTS: usize = 40_000;
 /// How many methods are gone through in all before the execution of a very large program is cut short.
 const STEPS: usize = 150_000;
@@ -70,22 +69,8 @@ entity_id! {
 }
 
 /// What is known before the execution.
+#[derive(Clone, Copy)]
 pub(crate) struct Facts<'e, 'm> {
-    pub(crate) heap: &'e Heap<'m>,
-    pub(crate) methods: &'e Methods,
-    pub(crate) threads: &'e Threads,
-    pub(crate) sharing: &'e SharingFacts,
-    pub(crate) signals: &'e Signals,
-    pub(crate) join_loops: &'e JoinLoops,
-    pub(crate) may_effects: &'e MayEffectsByMethod,
-    pub(crate) channels: UniqueMap<ChannelId, Channel>,
-    pub(crate) views: &'e Views,
-    pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
-    pub(crate) initializers: &'e Initializers,
-}
-
-/// The machine.
-pub(crate) struct Executor<'e, 'm> {
     pub(crate) program: &'e Program<'e>,
     pub(crate) heap: &'e Heap<'m>,
     pub(crate) methods: &'e Methods,
@@ -93,49 +78,80 @@ pub(crate) struct Executor<'e, 'm> {
     pub(crate) sharing: &'e SharingFacts,
     pub(crate) signals: &'e Signals,
     pub(crate) join_loops: &'e JoinLoops,
+    pub(crate) may_effects: &'e MayEffectsByMethod,
     pub(crate) views: &'e Views,
     /// The class objects that static synchronized methods lock.
     pub(crate) class_locks: &'e FxHashMap<MethodId, ObjectId>,
     pub(crate) initializers: &'e Initializers,
-    /// What may happen while methods run.
-    pub(crate) may_effects: &'e MayEffectsByMethod,
+}
+
+/// The machine.
+pub(crate) struct Executor<'e, 'm> {
+    pub(crate) facts: Facts<'e, 'm>,
+    /// The calls of each instance.
+    calls: Vec<&'e [Call]>,
     pub(crate) sets: UniqueMap<ObjectsId, Arc<[ObjectId]>>,
     /// The numbers of the heap's sets, as far as they were asked for.
     heap_sets: SecondaryMap<SetId, Option<ObjectsId>>,
     pub(crate) channels: UniqueMap<ChannelId, Channel>,
     pub(crate) contexts: PrimaryMap<ContextId, Context>,
-    /// The calls of each instance.
-    calls: Vec<&'e [Call]>,
-    all_entries: UniqueMap<EntryId, Arc<Entry>>,
-    by_entry: FxHashMap<(InstanceId, EntryId), ContextId>,
+    entries: Entries,
     /// The exits of contexts, but for what callers know already.
     pub(crate) outcomes: UniqueMap<OutcomeId, Arc<Exit>>,
-    entries: SecondaryMap<InstanceId, u16>,
-    most_entries: usize,
+    worklist: Worklist,
+    pub(crate) remembered: Remembered,
+    /// Whether the last round is under way, in which nothing changes any more.
+    pub(crate) is_final: bool,
+    pub(crate) found: Found,
+}
+
+/// How methods were entered so far.
+#[derive(Default)]
+struct Entries {
+    all: UniqueMap<EntryId, Arc<Entry>>,
+    contexts: FxHashMap<(InstanceId, EntryId), ContextId>,
+    /// How many states each was entered in.
+    counts: SecondaryMap<InstanceId, u16>,
+    /// How many of these are distinguished.
+    most: usize,
+    /// The contexts that stand for all further states.
     merged: FxHashMap<InstanceId, ContextId>,
     /// What is known about the arguments of methods that are entered in many states.
     arguments: FxHashMap<InstanceId, Arc<Arguments>>,
+}
+
+/// What is still to be done.
+struct Worklist {
     /// To be processed again, callees before their callers, who depend on them.
     open: BinaryHeap<Reverse<(u32, ContextId)>>,
-    /// The place of each method in that order.
+    /// The position of each method in that order.
     ranks: SecondaryMap<InstanceId, u32>,
     depends: FxHashSet<(ContextId, StatementId, ContextId)>,
-    /// The contexts that calls enter.
-    pub(crate) call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
-    /// How calls went the last time.
-    pub(crate) past_calls: FxHashMap<CallOf, PastCall>,
-    /// For each object the private ones in it.
-    pub(crate) private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     depth: usize,
+    /// How many methods may still be gone through in this thread.
+    steps_left: usize,
+}
+
+/// What need not be computed again.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    /// The contexts that calls enter.
+    call_sites: FxHashMap<CallSite, Arc<[ContextId]>>,
+    /// How calls went the last time.
+    past_calls: FxHashMap<CallOf, PastCall>,
+    /// For each object the private ones in it.
+    private_inside: FxHashMap<ObjectId, Option<Arc<[ObjectId]>>>,
     /// What contexts did when they were last gone through.
     pub(crate) memories: SecondaryMap<ContextId, Memory>,
-    roots: Vec<(OriginId, ContextId)>,
-    /// How many methods may still be gone through in this thread.
-    pub(crate) steps_left: usize,
+}
+
+/// What the execution leaves behind, beside its contexts.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// The contexts in which threads begin.
+    pub(crate) roots: Vec<(OriginId, ContextId)>,
     /// The threads whose execution was cut short.
     pub(crate) cut: EntitySet<OriginId>,
-    /// Whether the last round is under way, in which nothing changes any more.
-    pub(crate) is_final: bool,
     /// The contexts that are entered by the block that is being gone through in the last round, with the
     /// calls that enter them and the lock scopes of those.
     pub(crate) entered: Vec<(ContextId, StatementId, ScopesId)>,
@@ -208,108 +224,71 @@ pub(crate) struct Frame {
 }
 
 impl<'e, 'm> Executor<'e, 'm> {
-    pub(crate) fn new(program: &'e Program<'e>, facts: Facts<'e, 'm>) -> Self {
-        let Facts {
-            heap,
-            methods,
-            threads,
-            sharing,
-            signals,
-            join_loops,
-            views,
-            class_locks,
-            initializers,
-            may_effects,
-            channels,
-        } = facts;
+    pub(crate) fn new(facts: Facts<'e, 'm>, channels: UniqueMap<ChannelId, Channel>) -> Self {
+        let heap = facts.heap;
         Self {
-            program,
-            heap,
-            methods,
-            threads,
-            sharing,
-            signals,
-            join_loops,
-            views,
-            class_locks,
-            initializers,
-            may_effects,
+            facts,
+            calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
             sets: UniqueMap::new(),
             heap_sets: SecondaryMap::new(),
             channels,
             contexts: PrimaryMap::new(),
-            calls: heap.instances.keys().map(|instance| heap.calls_of(instance)).collect(),
-            all_entries: UniqueMap::new(),
-            by_entry: FxHashMap::default(),
+            entries: Entries {
+                most: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
+                ..Entries::default()
+            },
             outcomes: UniqueMap::new(),
-            entries: SecondaryMap::new(),
-            most_entries: (CONTEXTS / heap.instances.len().max(1)).clamp(1, ENTRIES),
-            merged: FxHashMap::default(),
-            arguments: FxHashMap::default(),
-            open: BinaryHeap::new(),
-            ranks: callees_first(heap),
-            depends: FxHashSet::default(),
-            call_sites: FxHashMap::default(),
-            past_calls: FxHashMap::default(),
-            private_inside: FxHashMap::default(),
-            depth: 0,
-            memories: SecondaryMap::new(),
-            roots: Vec::new(),
-            steps_left: 0,
-            cut: EntitySet::new(),
+            worklist: Worklist {
+                open: BinaryHeap::new(),
+                ranks: callees_first(heap),
+                depends: FxHashSet::default(),
+                depth: 0,
+                steps_left: 0,
+            },
+            remembered: Remembered::default(),
             is_final: false,
-            entered: Vec::new(),
-            scopes: UniqueMap::new(),
-            times: UniqueMap::new(),
-            seen_receivers: EntitySet::new(),
-            at_start: FxHashMap::default(),
-            releases: Releases::default(),
+            found: Found::default(),
         }
     }
 
     /// Runs all threads until nothing changes.
     pub(crate) fn run(&mut self) {
         // Every thread gets its share; what some leave of theirs goes to those who need more.
-        let mut threads = self.heap.origins.len();
+        let mut threads = self.facts.heap.origins.len();
         let mut left = STEPS;
         let mut unfinished = BinaryHeap::new();
-        for (origin, data) in self.heap.origins.iter() {
-            self.steps_left = left / threads;
-            left -= self.steps_left;
+        for (origin, data) in self.facts.heap.origins.iter() {
+            self.worklist.steps_left = left / threads;
+            left -= self.worklist.steps_left;
             threads -= 1;
             for &entry in &data.entries {
                 let first = self.first_entry(data.kind, entry);
                 let context = self.push_context(entry, Arc::new(first), false);
-                self.roots.push((origin, context));
+                self.found.roots.push((origin, context));
                 self.ensure(context);
                 self.drain();
             }
-            left += self.steps_left;
-            unfinished.append(&mut self.open);
+            left += self.worklist.steps_left;
+            unfinished.append(&mut self.worklist.open);
         }
-        self.open = unfinished;
-        self.steps_left = left;
+        self.worklist.open = unfinished;
+        self.worklist.steps_left = left;
         self.drain();
-        let cut = self.open.iter().flat_map(|&Reverse((_, context))| {
-            self.heap.threads_of(self.contexts[context].instance).iter().copied()
+        let cut = self.worklist.open.iter().flat_map(|&Reverse((_, context))| {
+            self.facts.heap.threads_of(self.contexts[context].instance).iter().copied()
         });
-        self.cut = cut.collect();
+        self.found.cut = cut.collect();
     }
 
-    /// The contexts in which threads begin.
-    pub(crate) fn roots(&self) -> Vec<(OriginId, ContextId)> {
-        self.roots.clone()
-    }
-
-    /// How many methods were entered in more states than are told apart.
+    /// How many methods were entered in more states than are distinguished.
     pub(crate) fn merged_count(&self) -> usize {
-        self.merged.len()
+        self.entries.merged.len()
     }
 
     /// The threads that have ended when a thread ends.
     pub(crate) fn ends(&self) -> FxHashMap<OriginId, SmallVec<[Joined; 2]>> {
         let mut ends: FxHashMap<OriginId, State> = FxHashMap::default();
-        for &(origin, context) in &self.roots {
+        for &(origin, context) in &self.found.roots {
             // A thread that never ends is never waited for.
             let Some(exit) = &self.contexts[context].exit else { continue };
             match ends.get_mut(&origin) {
@@ -331,19 +310,19 @@ impl<'e, 'm> Executor<'e, 'm> {
             joined: state.joined.clone(),
             ..Knowledge::default()
         });
-        match self.at_start.get_mut(&thread) {
+        match self.found.at_start.get_mut(&thread) {
             Some(known) => {
                 known.join(&state);
             }
             None => {
-                self.at_start.insert(thread, state);
+                self.found.at_start.insert(thread, state);
             }
         }
     }
 
     /// A signal is sent.
     pub(crate) fn send(&mut self, channel: Channel, state: &mut State) {
-        if self.signals.is_useful(channel) {
+        if self.facts.signals.is_useful(channel) {
             let channel = self.channels.intern(channel);
             state.unite_sent(&[channel]);
         }
@@ -351,7 +330,7 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Whether a call whose callee is not known to return is taken not to return.
     pub(crate) fn waits_for_callees(&self) -> bool {
-        if self.is_final { self.cut.is_empty() } else { self.steps_left > 0 }
+        if self.is_final { self.found.cut.is_empty() } else { self.worklist.steps_left > 0 }
     }
 
     /// Whether a call is taken to do nothing whose callee is not known to return: as yet it is not known, but
@@ -373,8 +352,8 @@ impl<'e, 'm> Executor<'e, 'm> {
     }
 
     fn drain(&mut self) {
-        while self.steps_left > 0
-            && let Some(Reverse((_, context))) = self.open.pop()
+        while self.worklist.steps_left > 0
+            && let Some(Reverse((_, context))) = self.worklist.open.pop()
         {
             if self.contexts[context].progress == Progress::Queued {
                 self.process(context);
@@ -385,7 +364,7 @@ impl<'e, 'm> Executor<'e, 'm> {
     /// Processes a context that is new, at once if calls are not too deep.
     pub(crate) fn ensure(&mut self, context: ContextId) {
         if self.contexts[context].progress == Progress::New {
-            if self.depth < DEPTH && self.steps_left > 0 {
+            if self.worklist.depth < DEPTH && self.worklist.steps_left > 0 {
                 self.process(context);
             } else {
                 self.queue(context);
@@ -395,7 +374,7 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// Notes that what a call in one context does depends on the exit of another.
     pub(crate) fn depend(&mut self, caller: ContextId, call: StatementId, callee: ContextId) {
-        if self.depends.insert((caller, call, callee)) {
+        if self.worklist.depends.insert((caller, call, callee)) {
             self.contexts[callee].callers.push((caller, call));
         }
     }
@@ -403,7 +382,9 @@ impl<'e, 'm> Executor<'e, 'm> {
     fn queue(&mut self, context: ContextId) {
         if self.contexts[context].progress != Progress::Queued {
             self.contexts[context].progress = Progress::Queued;
-            self.open.push(Reverse((self.ranks[self.contexts[context].instance], context)));
+            self.worklist
+                .open
+                .push(Reverse((self.worklist.ranks[self.contexts[context].instance], context)));
         }
     }
 
@@ -418,37 +399,37 @@ impl<'e, 'm> Executor<'e, 'm> {
             return;
         };
         self.contexts[context].progress = Progress::Running;
-        let mut memory = std::mem::take(&mut self.memories[context]);
-        self.depth += 1;
+        let mut memory = std::mem::take(&mut self.remembered.memories[context]);
+        self.worklist.depth += 1;
         let exit = match self.does_the_same(&frame, &mut memory) {
             true => None,
             false => self.run_again(&frame, &mut memory),
         };
-        self.depth -= 1;
+        self.worklist.depth -= 1;
         let data = &mut self.contexts[context];
         if data.progress == Progress::Running {
             data.progress = Progress::Done;
         }
         memory.go_on(
-            std::mem::take(&mut self.memories[context]),
+            std::mem::take(&mut self.remembered.memories[context]),
             Arc::ptr_eq(&data.entry, &frame.entry),
         );
-        self.memories[context] = memory;
+        self.remembered.memories[context] = memory;
         if let Some(exit) = exit
             && self.set_exit(context, exit)
         {
             for (caller, call) in self.contexts[context].callers.clone() {
-                self.memories[caller].outdate(call);
+                self.remembered.memories[caller].outdate(call);
                 self.queue(caller);
             }
         }
     }
 
     fn run_again(&mut self, frame: &Frame, memory: &mut Memory) -> Option<Exit> {
-        self.steps_left = self.steps_left.saturating_sub(1);
+        self.worklist.steps_left = self.worklist.steps_left.saturating_sub(1);
         let Flow { mut exit, visits, .. } = self.flow(frame, memory);
         // Once there are steps again, calls that were passed over are not.
-        memory.keep(if self.steps_left > 0 { visits } else { Vec::new() });
+        memory.keep(if self.worklist.steps_left > 0 { visits } else { Vec::new() });
         let data = &mut self.contexts[frame.context];
         data.rounds = data.rounds.saturating_add(1);
         if data.rounds > ROUNDS
@@ -476,7 +457,8 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     pub(crate) fn frame(&self, context: ContextId) -> Option<Frame> {
         let Context { instance, entry, .. } = &self.contexts[context];
-        let facts = Arc::clone(self.methods.get(self.heap.instances[*instance].method)?);
+        let facts =
+            Arc::clone(self.facts.methods.get(self.facts.heap.instances[*instance].method)?);
         Some(Frame { context, instance: *instance, facts, entry: Arc::clone(entry) })
     }
 
@@ -516,11 +498,11 @@ impl<'e, 'm> Executor<'e, 'm> {
 
     /// The objects that a value of a method may refer to.
     pub(crate) fn objects_of(&mut self, instance: InstanceId, value: Value) -> ObjectsId {
-        let Some(set) = self.heap.set_of(instance, value) else { return self.set(&[]) };
+        let Some(set) = self.facts.heap.set_of(instance, value) else { return self.set(&[]) };
         if let Some(known) = self.heap_sets[set] {
             return known;
         }
-        let objects = self.set(self.heap.objects_in(set));
+        let objects = self.set(self.facts.heap.objects_in(set));
         self.heap_sets[set] = Some(objects);
         objects
     }

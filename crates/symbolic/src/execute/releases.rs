@@ -69,25 +69,25 @@ impl Executor<'_, '_> {
         after: &State,
     ) {
         let place = (frame.instance, id);
-        if self.entered.last().is_some_and(|&(_, call, _)| call == id) {
+        if self.found.entered.last().is_some_and(|&(_, call, _)| call == id) {
             let held = self.held_locks(before);
-            match self.releases.held_at_calls.get_mut(&place) {
+            match self.found.releases.held_at_calls.get_mut(&place) {
                 Some(known) => known.retain(|lock| held.contains(lock)),
                 None => {
-                    self.releases.held_at_calls.insert(place, held);
+                    self.found.releases.held_at_calls.insert(place, held);
                 }
             }
         }
         if before != &after.locks[..] {
             let ended = self.ended_between(before, &after.locks);
-            add(self.releases.ended.entry(place).or_default(), ended);
+            add(self.found.releases.ended.entry(place).or_default(), ended);
         }
     }
 
     /// In the last round: what is given back by returning.
     pub(crate) fn note_return(&mut self, frame: &Frame, before: &[Lock], after: &State) {
         let ended = self.ended_between(before, &after.locks);
-        add(self.releases.ended_by_return.entry(frame.instance).or_default(), ended);
+        add(self.found.releases.ended_by_return.entry(frame.instance).or_default(), ended);
     }
 
     fn ended_between(&self, before: &[Lock], after: &[Lock]) -> Vec<HeldLock> {

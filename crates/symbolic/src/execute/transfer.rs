@@ -60,7 +60,7 @@ impl Executor<'_, '_> {
                     // Nobody waits for the value that a variable has from the beginning.
                     if self.is_volatile(field) && !is_default(&frame.facts, *value) {
                         let variable = Some(Accessed::Field(field));
-                        for &object in self.heap.points_to(frame.instance, *object) {
+                        for &object in self.facts.heap.points_to(frame.instance, *object) {
                             self.send(Channel::Object(object, variable), state);
                         }
                     }
@@ -102,7 +102,7 @@ impl Executor<'_, '_> {
         if state.collected.iter().any(|put| put.0 == container) {
             state.collected.retain(|put| put.0 != container);
         }
-        for &thread in self.join_loops.made(frame.instance, container) {
+        for &thread in self.facts.join_loops.made(frame.instance, container) {
             if state.has_none_running(thread) {
                 state.collected.push((container, thread));
                 state.collected.sort_unstable();
@@ -111,7 +111,7 @@ impl Executor<'_, '_> {
     }
 
     pub(crate) fn is_volatile(&self, field: FieldId) -> bool {
-        self.program.fields()[field].access & flags::VOLATILE != 0
+        self.facts.program.fields()[field].access & flags::VOLATILE != 0
     }
 
     // Objects that nobody else sees.
@@ -125,7 +125,7 @@ impl Executor<'_, '_> {
     ) {
         let objects = self.points_to(frame, result);
         // Who is never seen by others needs no watching.
-        if self.sets[objects].iter().any(|&object| !self.sharing.is_private(object)) {
+        if self.sets[objects].iter().any(|&object| !self.facts.sharing.is_private(object)) {
             let path = Path::root(Root::Value(result));
             state.add_fresh(Fresh { path, objects, holders, is_assumed: false });
         }
@@ -165,7 +165,7 @@ impl Executor<'_, '_> {
         }
         let path = self.strict_path(frame, base);
         let to = step.and_then(|step| path.step(step));
-        let objects = self.heap.points_to(frame.instance, base);
+        let objects = self.facts.heap.points_to(frame.instance, base);
         self.store_into(frame, (&path, objects), to, Some(value), &[], state);
     }
 
@@ -186,7 +186,7 @@ impl Executor<'_, '_> {
         if let Some(to) = &to {
             state.keep_fresh(|fresh| !fresh.path.begins_with(to));
         }
-        let stored = value.map_or(values, |value| self.heap.points_to(frame.instance, value));
+        let stored = value.map_or(values, |value| self.facts.heap.points_to(frame.instance, value));
         if let Some(mut base) = base {
             unite(&mut base.holders, &self.sets[base.objects]);
             self.hold(stored, &base, state);
@@ -198,7 +198,8 @@ impl Executor<'_, '_> {
             }
             return;
         }
-        let is_private = !objects.is_empty() && objects.iter().all(|&o| self.sharing.is_private(o));
+        let is_private =
+            !objects.is_empty() && objects.iter().all(|&o| self.facts.sharing.is_private(o));
         match value {
             _ if is_private => {
                 let holders = objects.into();
@@ -217,7 +218,7 @@ impl Executor<'_, '_> {
         }
         let path = self.strict_path(frame, value);
         state.keep_fresh(|fresh| !fresh.path.begins_with(&path));
-        let objects = self.heap.points_to(frame.instance, value);
+        let objects = self.facts.heap.points_to(frame.instance, value);
         self.escape(objects, state);
     }
 
@@ -257,7 +258,7 @@ impl Executor<'_, '_> {
     /// The objects that nobody watches and that can be reached from an object through such, sorted; nothing if
     /// there are too many.
     fn private_inside(&mut self, object: ObjectId) -> Option<Arc<[ObjectId]>> {
-        if let Some(known) = self.private_inside.get(&object) {
+        if let Some(known) = self.remembered.private_inside.get(&object) {
             return known.clone();
         }
         let mut seen: FxHashSet<ObjectId> = FxHashSet::default();
@@ -265,13 +266,14 @@ impl Executor<'_, '_> {
         while let Some(object) = open.pop()
             && seen.len() <= MOST_INSIDE
         {
-            let variables = self.heap.references_of(object);
-            let seen_by_all = variables.filter(|&(name, _)| Some(name) != self.sharing.per_thread);
+            let variables = self.facts.heap.references_of(object);
+            let seen_by_all =
+                variables.filter(|&(name, _)| Some(name) != self.facts.sharing.per_thread);
             let inside = seen_by_all.flat_map(|(_, inside)| inside.iter().copied());
-            open.extend(inside.filter(|&o| self.sharing.is_private(o) && seen.insert(o)));
+            open.extend(inside.filter(|&o| self.facts.sharing.is_private(o) && seen.insert(o)));
         }
         let found = (seen.len() <= MOST_INSIDE).then(|| sorted(seen).into());
-        self.private_inside.insert(object, Option::clone(&found));
+        self.remembered.private_inside.insert(object, Option::clone(&found));
         found
     }
 
@@ -300,10 +302,11 @@ impl Executor<'_, '_> {
         if !frame.facts.is_synchronized {
             return None;
         }
-        let method: MethodId = self.heap.instances[frame.instance].method;
+        let method: MethodId = self.facts.heap.instances[frame.instance].method;
         if frame.facts.is_static {
-            let object = *self.class_locks.get(&method)?;
-            let unsnarl_program::heap::Object::Class(ty) = self.heap.objects[object].object else {
+            let object = *self.facts.class_locks.get(&method)?;
+            let unsnarl_program::heap::Object::Class(ty) = self.facts.heap.objects[object].object
+            else {
                 return None;
             };
             return Some((Path::root(Root::Class(ty)), self.set(&[object])));
@@ -313,7 +316,7 @@ impl Executor<'_, '_> {
             Some(&(_, this)) => (self.strict_path(frame, this), self.points_to(frame, this)),
             None => {
                 // `this` is not used otherwise.
-                let receiver = self.heap.instances[frame.instance].receiver;
+                let receiver = self.facts.heap.instances[frame.instance].receiver;
                 (self.own_path(frame), self.set(receiver.as_slice()))
             }
         })
@@ -437,7 +440,7 @@ impl Executor<'_, '_> {
         match frame.facts.body.statements[definition].operation {
             Operation::New(_) | Operation::NewArray { .. } => true,
             Operation::Invoke { .. } => {
-                let models = self.heap.models_at(frame.instance, definition);
+                let models = self.facts.heap.models_at(frame.instance, definition);
                 !models.is_empty()
                     && self.calls_at(frame, definition).is_empty()
                     && models.iter().all(|call| returns_new(call.model))
@@ -463,7 +466,7 @@ impl Executor<'_, '_> {
             Operation::GetField { object, .. } if test != Test::Zero => {
                 if let Some(field) = field.filter(|&field| self.is_volatile(field)) {
                     let path = self.strict_path(frame, object);
-                    let objects = self.heap.points_to(frame.instance, object);
+                    let objects = self.facts.heap.points_to(frame.instance, object);
                     self.receive(objects, Some(Accessed::Field(field)), Some(path), state);
                 }
             }
@@ -491,7 +494,9 @@ impl Executor<'_, '_> {
     ) {
         let is_certain = matches!(objects, [_])
             || objects.len() <= MOST_CARRIERS
-                && !objects.iter().any(|&object| self.threads.unique_objects.contains(object));
+                && !objects
+                    .iter()
+                    .any(|&object| self.facts.threads.unique_objects.contains(object));
         if is_certain {
             for &object in objects {
                 self.add_received(Channel::Object(object, variable), path.clone(), state);
@@ -500,7 +505,7 @@ impl Executor<'_, '_> {
     }
 
     pub(crate) fn add_received(&mut self, channel: Channel, path: Option<Path>, state: &mut State) {
-        if self.signals.is_useful(channel) {
+        if self.facts.signals.is_useful(channel) {
             let channel = self.channels.intern(channel);
             state.add_received((channel, path));
         }

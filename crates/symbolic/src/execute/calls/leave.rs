@@ -24,7 +24,7 @@ impl Executor<'_, '_> {
         let mut after = before.clone();
         let exit = Arc::clone(&self.outcomes[left.outcome]);
         let inner = &exit.state;
-        let effects = self.may_effects.effects(left.effects);
+        let effects = self.facts.may_effects.effects(left.effects);
         if after.collected.iter().any(|put| effects.may_start(put.1)) {
             after.collected.retain(|put| !effects.may_start(put.1));
         }
@@ -126,9 +126,9 @@ impl Executor<'_, '_> {
         }
         for &value in names.arguments.iter().flatten() {
             if after.fresh(&self.strict_path(frame, value)).is_none() {
-                let objects = self.heap.points_to(frame.instance, value);
+                let objects = self.facts.heap.points_to(frame.instance, value);
                 let is_watched = |object: &ObjectId| {
-                    objects.binary_search(object).is_ok() && !self.sharing.is_private(*object)
+                    objects.binary_search(object).is_ok() && !self.facts.sharing.is_private(*object)
                 };
                 after.keep_fresh(|fresh| !fresh.holders.iter().any(is_watched));
             }
