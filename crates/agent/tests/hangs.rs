@@ -9,9 +9,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use support::{Program, Recording};
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_findings::{Evidence, Finding};
 use unsnarl_testing::Jdk;
+use unsnarl_trace_analysis::Options;
 
 fn findings(jdk: &Jdk, hang: &str, detector: &str) -> Vec<Finding> {
     let program = Program::compile(jdk, "Hangs");
@@ -24,7 +25,7 @@ fn look(program: &Program, detector: &str) -> Vec<Finding> {
     assert!(recording.problems.is_empty(), "{:?}", recording.problems);
     let entry = DETECTORS.iter().find(|entry| entry.name == detector).unwrap();
     let mut detector = (entry.make)(&Options::default());
-    detector.on_all(&recording.events, recording.tables());
+    detector.on_batch(&recording.events, recording.tables(), &mut Vec::new());
     detector.finish(recording.tables()).findings
 }
 

@@ -6,7 +6,7 @@ use unsnarl_entity::entity_id;
 
 use crate::lower::Lambda;
 use crate::names::{SignatureId, Symbol, TypeId};
-use crate::path::{EntryId, Role};
+use unsnarl_classpath::{EntryId, Role};
 
 entity_id! {
     /// A class or interface, found or not.

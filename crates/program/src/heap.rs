@@ -11,15 +11,15 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, entity_id};
-use unsnarl_models::{Effect, MethodModel, Models, Place, StartKind};
+use unsnarl_models::{Effect, MethodModel, ModelPlace, Models, StartKind};
 
 pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start};
 
 use crate::body::{Operation, StatementId, Value};
 use crate::class::{FieldId, MethodId};
 use crate::names::Symbol;
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A method in a context.
@@ -291,7 +291,7 @@ impl<'m> Heap<'m> {
         instance: InstanceId,
         statement: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
     ) -> Vec<ObjectId> {
         let Some(body) = program.lowered_body(self.instances[instance].method) else {
             return Vec::new();
@@ -302,12 +302,12 @@ impl<'m> Heap<'m> {
         };
         let this = usize::from(!program.methods()[call.method].is_static());
         let value = match place {
-            Place::This => arguments.first().copied(),
-            Place::Argument(index) => arguments.get(usize::from(*index) + this).copied(),
-            Place::Last => arguments.last().copied(),
-            Place::Result => statement_data.result,
-            Place::Thread | Place::Unknown | Place::New(_) => None,
-            Place::Static { class, name } => {
+            ModelPlace::This => arguments.first().copied(),
+            ModelPlace::Argument(index) => arguments.get(usize::from(*index) + this).copied(),
+            ModelPlace::Last => arguments.last().copied(),
+            ModelPlace::Result => statement_data.result,
+            ModelPlace::Thread | ModelPlace::Unknown | ModelPlace::New(_) => None,
+            ModelPlace::Static { class, name } => {
                 let names = &program.names;
                 let key = (names.find_symbol(class.as_bytes()), names.find_symbol(name.as_bytes()));
                 let set = match key {
@@ -316,19 +316,19 @@ impl<'m> Heap<'m> {
                 };
                 return set.map_or_else(Vec::new, |&set| self.sets[set].to_vec());
             }
-            Place::Slot(object, name) => {
+            ModelPlace::Slot(object, name) => {
                 let Some(name) = program.names.find_symbol(name.as_bytes()) else {
                     return Vec::new();
                 };
                 let objects = self.resolve(program, instance, statement, call, object);
                 return self.contents_of_all(program, &objects, name);
             }
-            Place::Element(array) => {
+            ModelPlace::Element(array) => {
                 let Some(name) = program.names.find_symbol(b"[]") else { return Vec::new() };
                 let arrays = self.resolve(program, instance, statement, call, array);
                 return self.contents_of_all(program, &arrays, name);
             }
-            Place::Variable { object, .. } => {
+            ModelPlace::Variable { object, .. } => {
                 return self.resolve(program, instance, statement, call, object);
             }
         };
@@ -348,11 +348,9 @@ impl<'m> Heap<'m> {
             // Where a model names a field of a library class that is analysed, it means that field.
             let class = self.objects[object].object.class();
             let class = class.filter(|&class| program.role(class) != Some(Role::Input));
-            for class in class.into_iter().flat_map(|class| program.superclasses(class)) {
-                for &field in &program.classes()[class].fields {
-                    if program.fields()[field].name == name {
-                        sets.extend(self.contents.get(&(object, Variable::Field(field))));
-                    }
+            for field in class.into_iter().flat_map(|class| program.all_fields(class)) {
+                if program.fields()[field].name == name {
+                    sets.extend(self.contents.get(&(object, Variable::Field(field))));
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId,
 use crate::lambda;
 use crate::lower::{self, ClassContext, Lambda, LambdaTarget, LowerError, Lowered};
 use crate::names::{FieldRefId, MethodRefId, Names, Symbol, Type, java_name};
-use crate::path::{ClassPath, EntryId, Role};
+use unsnarl_classpath::{ClassPath, EntryId, Role};
 
 /// A class or method that could not be read, and why. The rest of the program is not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -245,7 +245,7 @@ impl<'a> Program<'a> {
 
     /// What runs when a method of a lambda is called: the method that holds its code, or the method
     /// that a method reference names. Any other method stands for itself.
-    pub fn behind_lambda(&mut self, method: MethodId) -> MethodId {
+    pub fn lambda_target(&mut self, method: MethodId) -> MethodId {
         let Origin::Lambda(lambda) = &self.classes[self.methods[method].class].origin else {
             return method;
         };

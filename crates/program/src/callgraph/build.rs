@@ -19,8 +19,8 @@ use crate::body::StatementId;
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::heap::{self, Instance, InstanceId, ModelCall, OriginId, Variable};
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A call, by a statement or by a model on behalf of a statement.
@@ -339,7 +339,7 @@ impl Builder<'_, '_, '_> {
         origin: OriginId,
         receiver: Option<ObjectId>,
     ) -> Option<(InstanceId, NodeId)> {
-        let receiver = receiver.filter(|&object| self.is_told_apart(method, origin, object));
+        let receiver = receiver.filter(|&object| self.is_distinguished(method, origin, object));
         let mut instance = Instance { method, origin, receiver };
         if self.is_full()
             && self.instances.find(&instance).is_none()
@@ -363,7 +363,7 @@ impl Builder<'_, '_, '_> {
     }
 
     /// Whether a method is analysed for itself when it is called on the object.
-    fn is_told_apart(&self, method: MethodId, origin: OriginId, object: ObjectId) -> bool {
+    fn is_distinguished(&self, method: MethodId, origin: OriginId, object: ObjectId) -> bool {
         if self.precision == Precision::Types {
             return false;
         }

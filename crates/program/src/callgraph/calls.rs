@@ -16,7 +16,7 @@ use crate::body::{InvokeKind, StatementId};
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::heap::{Call, Instance, InstanceId};
 use crate::names::{MethodRefId, Type};
-use crate::path::Role;
+use unsnarl_classpath::Role;
 
 /// A call with more targets than this joins the other such calls of its method.
 const MOST_TARGETS: usize = 100;

@@ -8,8 +8,8 @@ use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::heap::OriginId;
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// An abstract object.

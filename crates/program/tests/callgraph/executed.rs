@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use unsnarl_classfile::edit::ClassEditor;
 use unsnarl_classfile::mutf8;
+use unsnarl_classpath::{ClassPath, Role};
 use unsnarl_program::callgraph::CallGraph;
-use unsnarl_program::path::{ClassPath, Role};
 use unsnarl_program::{MethodId, Program};
 
 use crate::fixture::{self, Analysed, Fixture};

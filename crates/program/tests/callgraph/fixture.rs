@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use unsnarl_classpath::{ClassPath, Role};
 use unsnarl_models::Models;
 use unsnarl_program::callgraph::{CallGraph, Edge, Entries, EntryPoints};
-use unsnarl_program::path::{ClassPath, Role};
 use unsnarl_program::{MethodId, Origin, Program};
 
 use crate::java::{self, Jdk};

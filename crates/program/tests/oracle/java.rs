@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 use unsnarl_program::{Program, check};
 pub(crate) use unsnarl_testing::{jdks, report, run};
 
