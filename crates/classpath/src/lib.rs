@@ -218,7 +218,7 @@ impl ClassPath {
         self.release
     }
 
-    /// How many class files are hidden behind others of the same name.
+    /// How many class files are hidden by others of the same name.
     pub fn shadowed(&self) -> usize {
         self.shadowed
     }

@@ -110,7 +110,7 @@ pub enum Reason {
         expected: u64,
         /// Where the file ends.
         actual: u64,
-        /// How many classes lie behind the end, in whole or in part.
+        /// How many classes lie past the end, in whole or in part.
         missing: usize,
     },
     /// A folder that should be a JDK has no classes of a JDK.

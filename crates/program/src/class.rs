@@ -51,7 +51,7 @@ pub enum Origin<'a> {
     Phantom,
 }
 
-/// The class file behind a class.
+/// The class file of a class.
 #[derive(Debug)]
 pub struct FileOrigin<'a> {
     /// Where it lies.

@@ -5,7 +5,7 @@
 //! the *set* of objects that may be assigned to it (inclusion instead of unification), and a method is
 //! analysed once for each abstract thread that runs it (its *origin*; after Liu et al., "When Threads
 //! Meet Events: Efficient and Precise Static Race Detection with Origins", PLDI 2021) and for each
-//! object that it is called on. An object is told apart by the statement that makes it, by the thread
+//! object that it is called on. An object is distinguished by the statement that makes it, by the thread
 //! that runs the statement, and by the object on whose behalf it does. ARCHITECTURE.md says why.
 
 use rustc_hash::FxHashMap;
@@ -65,10 +65,10 @@ pub struct Heap<'m> {
 pub struct Instance {
     /// The method.
     pub method: MethodId,
-    /// The thread that runs it, or the mixture of threads where they are not told apart:
-    /// [`Heap::threads_of`] tells which these are.
+    /// The thread that runs it, or the mixture of threads where they are not distinguished:
+    /// [`Heap::threads_of`] says which these are.
     pub origin: OriginId,
-    /// The object it is called on, unless its objects are not told apart.
+    /// The object it is called on, unless its objects are not distinguished.
     pub receiver: Option<ObjectId>,
 }
 
@@ -92,7 +92,7 @@ pub enum OriginKind {
     Main,
     /// Runs class initializers.
     Init,
-    /// No thread, but a place for what is not told apart by thread.
+    /// No thread, but a place for what is not distinguished by thread.
     Mixed,
     /// Any number of clients of a library, in parallel.
     Client,
@@ -169,7 +169,7 @@ impl<'m> Heap<'m> {
     }
 
     /// The threads that run a method in a context, sorted: one, unless the program is so large that
-    /// threads are not told apart there.
+    /// threads are not distinguished there.
     pub fn threads_of(&self, instance: InstanceId) -> &[OriginId] {
         &self.threads[instance]
     }
@@ -228,7 +228,7 @@ impl<'m> Heap<'m> {
         reached
     }
 
-    /// Calls for every variable that is chosen with what it refers to; the same objects are told once.
+    /// Calls for every variable that is chosen with what it refers to; the same objects are passed once.
     pub fn each_set(
         &self,
         objects: impl IntoIterator<Item = ObjectId>,

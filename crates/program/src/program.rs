@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
         misplaced.into_iter().chain(self.newer_versions()).collect()
     }
 
-    /// Tells of class files that are newer than what is known: what is new in them is not understood.
+    /// Reports class files that are newer than what is known: what is new in them is not understood.
     pub fn newer_versions(&self) -> Option<String> {
         let (&first, version) = self.newer.iter().next()?;
         Some(format!(

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `facts` | what is known before the execution, whatever the order of statements |
 //! | `execute` | the execution itself: the state, and how statements and calls change it |
-//! | `emit` | what the execution leaves behind: events of accesses, locks and actions |
+//! | `emit` | what the execution produces: events of accesses, locks and actions |
 //! | `queries` | what detectors ask of the finished [`Execution`]: order, common locks, object use graphs |
 
 mod emit;
@@ -97,7 +97,7 @@ pub struct Settings {
 }
 
 impl<'m> Execution<'m> {
-    /// Runs the program from its entry points. `progress` is told what is being done.
+    /// Runs the program from its entry points. `progress` is called with what is being done.
     pub fn run(
         program: &mut Program<'_>,
         models: &'m Models,

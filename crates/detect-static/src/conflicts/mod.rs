@@ -190,7 +190,7 @@ pub(crate) fn by_object(
 }
 
 /// Of the objects that an access may be to, those that are looked at. Where there are very many, the heap
-/// does not tell them apart, and the first say what all would.
+/// does not distinguish them, and the first say what all would.
 pub(crate) fn judged_objects(objects: &[ObjectId]) -> &[ObjectId] {
     &objects[..objects.len().min(MOST_OBJECTS)]
 }

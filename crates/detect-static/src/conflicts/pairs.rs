@@ -14,7 +14,7 @@ use super::{Pair, Safe};
 const MOST_PAIRS: usize = 60_000;
 /// The most pairs of accesses that are judged for two classes of accesses.
 const MOST_PAIRS_OF_CLASSES: usize = 1024;
-/// The most conflicts that are kept for one variable: more would tell nobody more.
+/// The most conflicts that are kept for one variable: more would be of no use.
 const MOST_CONFLICTS: usize = 256;
 
 /// How many pairs of accesses may still be judged for a variable.

@@ -4,9 +4,9 @@
 //! nobody who notifies does, it is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
 //! for a thread or task to end, counts as well, but only if all who are waited for need the lock.
 //!
-//! **Guarantees**: every `wait` with another lock certainly held is told, if others want that lock.
+//! **Guarantees**: every `wait` with another lock certainly held is reported, if others want that lock.
 //! **Misses**: locks that are held on some ways to the wait only; who acquires the lock, gives it back and then comes to
-//! fill a queue. **Tells although it cannot be**:
+//! fill a queue. **Reports wrongly**:
 //! an outer lock that nobody who notifies needs.
 
 use std::collections::BTreeMap;
@@ -293,7 +293,7 @@ impl Critical {
         let message =
             format!("{by} {how} {waited} at {at} and keeps {} meanwhile{why}", listed(&names));
         let mut accesses = vec![describe.lock_access(self.wait)];
-        // A run tells a wait by its own place alone, and the two are one finding.
+        // A run reports a wait by its own site alone, and the two are one finding.
         let is_reported_by_runs = matches!(event.action, LockAction::Wait { .. });
         let need = self.needs.as_ref().filter(|_| !is_reported_by_runs);
         accesses.extend(need.map(|need| describe.lock_access(need.event)));

@@ -74,7 +74,7 @@ pub(crate) fn run(input: &Input<'_, '_>, output: &mut Output) {
     output.stats.extend(counts.map(|(class, count)| (class.statistic(), count)));
 }
 
-/// A variable with conflicts, and what decides how it is told.
+/// A variable with conflicts, and what decides how it is described.
 pub(crate) struct Race<'r, 'm> {
     pub(crate) describe: &'r Describe<'r, 'm>,
     pub(crate) conflicting: &'r Conflicting,
@@ -276,7 +276,7 @@ fn best_pair(describe: &Describe<'_, '_>, conflicting: &Conflicting) -> Pair {
             is_vague(first) || is_vague(second),
             is_self,
             !is_one,
-            // Two threads in one place tell most when both write; in two places, when one reads.
+            // Two threads at one site say most when both write; in two places, when one reads.
             is_self == (second.kind == AccessKind::Read),
             first.guards.len() + second.guards.len(),
             (describe.method_of(first.instance), first.statement),

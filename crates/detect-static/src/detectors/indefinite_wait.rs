@@ -6,7 +6,7 @@
 //! executor, which runs one after the other, or has so many threads that all of them can wait so.
 //!
 //! **Guarantees**: nobody that the execution knows can notify while the thread waits.
-//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills. **Tells although it cannot be**: where code that is not analysed notifies, and
+//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills. **Reports wrongly**: where code that is not analysed notifies, and
 //! where the condition of the wait always holds.
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@
 //! interleaved (output), and elements of arrays unless they are asked for.
 //!
 //! Where it deviates:
-//! - The seed tells of every broken chain. Here two steps of the method must be apart, one of them may come
+//! - The seed reports every broken chain. Here two steps of the method must be apart, one of them may come
 //!   after the other, and *one* lock scope of another thread must conflict with both: only then no order of
 //!   the three is as good as the method in one piece.
 //! - The seed knows fields. Here accesses must be to one object of the heap, must not be ordered by
@@ -20,7 +20,7 @@
 //!   if the second changes something depending on what the first has read, and does not look again itself.
 //! - The contents of a library's object belong to the class whose field holds it.
 //!
-//! What it guarantees: no more than its parts do; it tells of schedules that nothing excludes. What it misses:
+//! What it guarantees: no more than its parts do; it reports schedules that nothing excludes. What it misses:
 //! chains that are kept by several updates of one variable (the seed's Counter), steps that different methods of
 //! the other thread disturb one each, variables of different classes, methods of which one step is
 //! called in a loop, waits in methods that are entered with the lock.

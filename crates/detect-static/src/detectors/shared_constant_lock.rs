@@ -6,7 +6,7 @@
 //!
 //! **Guarantees**: every `synchronized` statement of the input is judged, reachable or not, where the
 //! method itself or the field that it locks shows what the object is. **Misses**: objects that come through parameters
-//! or collections without their type telling. **Reports wrongly** nothing that is known; whether other code does lock the
+//! or collections whose type does not show it. **Reports wrongly** nothing that is known; whether other code does lock the
 //! object is not looked at.
 
 use std::collections::BTreeMap;

@@ -5,8 +5,8 @@
 //! locking without `volatile` is the well-known case), a reader may get the reference and miss what the
 //! constructor wrote. The seed analyses again with the order of init-escape taken away, which makes
 //! many reports out of one mistake; here the racy variable is the root, and all fields of the published
-//! object that may be seen half-made are told in one finding for each class of published objects. What
-//! hangs on such an object and on nothing else is of the second order: it is told in the same finding.
+//! object that may be seen half-made are reported in one finding for each class of published objects. What
+//! hangs on such an object and on nothing else is of the second order: it is reported in the same finding.
 //!
 //! **Guarantees**: a publication is reported only if the publishing variable has a data race between
 //! the publishing write and a read of a thread that then reads the object.
@@ -228,7 +228,7 @@ fn publications(
 /// a final field refers to is as safe as the field (JLS 17.5).
 fn parts_of(describe: &Describe<'_, '_>, object: ObjectId) -> Vec<ObjectId> {
     let heap = &describe.execution.heap;
-    // Where objects are told apart only roughly, nothing hangs on one of them alone.
+    // Where objects are distinguished only roughly, nothing hangs on one of them alone.
     if !heap.widened.is_empty() {
         return Vec::new();
     }

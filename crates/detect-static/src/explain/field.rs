@@ -16,7 +16,7 @@ use crate::Checked;
 use crate::conflicts::{Budget, Safe, by_object, is_candidate, judge, pairs};
 use crate::wording::describe::{Describe, counted, listed};
 
-/// The most accesses that are told one by one.
+/// The most accesses that are listed one by one.
 const MOST_LINES: usize = 40;
 
 /// Says all that is known about a field: who accesses it, with which locks, and why it was or was not

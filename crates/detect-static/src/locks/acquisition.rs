@@ -74,16 +74,16 @@ pub(crate) fn pairing(describe: &Describe<'_, '_>, event: LockEventId, held: Obj
         .filter(|&other| first_load(body, other) != first_load(body, acquired))
         .filter(|&other| heap.points_to(instance, other).binary_search(&held).is_ok())
         .peekable();
-    let is_behind = |one: Value, other: Value| {
-        let behind = followed(body, SmallVec::from_slice(&[one]), |_| true);
-        origins(body, other).iter().any(|value| behind.contains(value))
+    let is_derived = |one: Value, other: Value| {
+        let derived = followed(body, SmallVec::from_slice(&[one]), |_| true);
+        origins(body, other).iter().any(|value| derived.contains(value))
     };
     let is_chosen = |one: Value| matches!(body.definition(one).operation, Operation::Phi(_));
     match others.peek() {
         None => Pairing::Apart,
         Some(_) => {
             let is_independent = |other: Value| {
-                is_chosen(other) || !is_behind(acquired, other) && !is_behind(other, acquired)
+                is_chosen(other) || !is_derived(acquired, other) && !is_derived(other, acquired)
             };
             match others.any(is_independent) {
                 true => Pairing::Independent,
@@ -112,7 +112,7 @@ fn locked_value(
     }
 }
 
-/// Whether a branch before an acquisition tells which of two values is less.
+/// Whether a branch before an acquisition shows which of two values is less.
 fn compares(body: &Body, acquired: Value, held: Value) -> bool {
     let mut both = origins(body, acquired);
     both.extend(origins(body, held));
@@ -135,7 +135,7 @@ fn is_less_or_more(opcode: Opcode) -> bool {
     matches!(opcode, IfLt | IfGe | IfGt | IfLe | IfICmpLt | IfICmpGe | IfICmpGt | IfICmpLe)
 }
 
-/// The values that a value may be, behind casts and choices; sorted.
+/// The values that a value may be, without casts and choices; sorted.
 fn origins(body: &Body, value: Value) -> Values {
     let is_passed =
         |operation: &Operation| matches!(operation, Operation::Phi(_) | Operation::Cast { .. });

@@ -1,6 +1,6 @@
 //! What the statements of a method do with locks: monitors by themselves, calls by their models.
 //!
-//! A call is judged by the class that it names, or by that of the view (`readLock()`) behind the field that it goes
+//! A call is judged by the class that it names, or by that of the view (`readLock()`) in the field that it goes
 //! through. A class of the input that is itself a lock is not modelled: its code speaks for itself.
 
 use rustc_hash::FxHashMap;

@@ -81,12 +81,12 @@ impl<'d, 'm> Describe<'d, 'm> {
         Self { program, execution, holders, lambdas, threads: threads.collect(), writes }
     }
 
-    /// The event behind an id.
+    /// The event of an id.
     pub(crate) fn event(&self, event: EventId) -> &'d Event {
         &self.execution.events[event]
     }
 
-    /// The lock event behind an id.
+    /// The lock event of an id.
     pub(crate) fn lock_event(&self, event: LockEventId) -> &'d LockEvent {
         &self.execution.lock_events[event]
     }

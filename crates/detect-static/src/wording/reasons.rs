@@ -234,7 +234,7 @@ pub(crate) fn objects(
     reasons
 }
 
-/// Whether the object or who accesses it is told apart only roughly.
+/// Whether the object or who accesses it is distinguished only roughly.
 pub(crate) fn coarse_heap(
     execution: &Execution<'_>,
     object: ObjectId,
@@ -243,7 +243,7 @@ pub(crate) fn coarse_heap(
     coarse(execution, object, &accesses.map(|event| event.instance))
 }
 
-/// Whether an object or one of the methods that have to do with it is told apart only roughly.
+/// Whether an object or one of the methods that have to do with it is distinguished only roughly.
 pub(crate) fn coarse(
     execution: &Execution<'_>,
     object: ObjectId,

@@ -7,7 +7,7 @@
 //! several threads do it, so that these edges do not prove an order.
 //!
 //! Misses: what is done in methods that neither access the variable, nor make the object, nor start one of the threads.
-//! There is no graph where objects are told apart only roughly.
+//! There is no graph where objects are distinguished only roughly.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ pub(crate) struct UseGraphs<'g, 'm> {
 }
 
 impl<'g, 'm> UseGraphs<'g, 'm> {
-    /// None where objects are told apart only roughly.
+    /// None where objects are distinguished only roughly.
     pub(crate) fn new(describe: &'g Describe<'g, 'm>) -> Option<Self> {
         let is_exact = describe.execution.heap.widened.is_empty();
         is_exact.then(|| Self { describe, callers: describe.execution.callers() })
@@ -69,7 +69,7 @@ struct Shown<'s, 'm> {
     accesses: &'s [EventId],
 }
 
-/// Uses that look the same, and how much they tell: those of the defect first.
+/// Uses that look the same, and how much they say: those of the defect first.
 struct Group {
     nodes: Vec<UseId>,
     thread: OriginId,
@@ -201,7 +201,7 @@ impl Shown<'_, '_> {
         })
     }
 
-    /// The groups, so that what follows comes later, and what may come next behind each of them.
+    /// The groups, so that what follows comes later, and what may come next after each of them.
     fn in_order(&self, mut groups: Vec<Group>) -> (Vec<Group>, Vec<BTreeSet<usize>>) {
         groups.sort_by_key(|group| group.nodes[0]);
         let mut group_of = vec![None; self.graph.nodes.len()];
@@ -304,7 +304,7 @@ fn used_kind(kind: unsnarl_symbolic::AccessKind) -> UseKind {
     }
 }
 
-/// All, so that whatever can be reached comes behind what it is reached from, but for ways back.
+/// All, so that whatever can be reached comes after what it is reached from, but for ways back.
 fn reverse_postorder(flow: &[BTreeSet<usize>]) -> Vec<usize> {
     fn visit(from: usize, flow: &[BTreeSet<usize>], seen: &mut [bool], order: &mut Vec<usize>) {
         if !std::mem::replace(&mut seen[from], true) {

@@ -166,7 +166,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Whether a call may go the way of others: what runs in another thread is told for each call.
+    /// Whether a call may go the way of others: what runs in another thread is recorded for each call.
     fn may_join(&self, site: SiteId) -> bool {
         matches!(self.sites[site].kind, EdgeKind::Call | EdgeKind::Callback)
     }

@@ -195,7 +195,7 @@ impl<'b> Builder<'_, 'b, '_> {
         }
     }
 
-    /// Whether the call runs in a thread of its own: what runs there is told for each site.
+    /// Whether the call runs in a thread of its own: what runs there is recorded for each site.
     fn is_started(&self, site: SiteId) -> bool {
         matches!(self.sites[site].kind, EdgeKind::Start(_))
     }
@@ -444,13 +444,13 @@ impl<'b> Builder<'_, 'b, '_> {
             let data = &self.program.methods()[method];
             data.access & flags::BRIDGE != 0
         };
-        let behind: Vec<ClassId> = targets
+        let bridged: Vec<ClassId> = targets
             .iter()
             .filter(|&&method| !is_bridge(method))
             .map(|&method| self.program.methods()[method].class)
             .collect();
         targets.retain(|&method| {
-            !is_bridge(method) || !behind.contains(&self.program.methods()[method].class)
+            !is_bridge(method) || !bridged.contains(&self.program.methods()[method].class)
         });
     }
 

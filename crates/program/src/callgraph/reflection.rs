@@ -123,7 +123,7 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// The class object of an object: that of an enum, whose constants may be asked for. Others are not
-    /// told apart, since everything has a class and would come to have all of them.
+    /// distinguished, since everything has a class and would come to have all of them.
     pub(super) fn load_class(&mut self, object: ObjectId, to: NodeId) {
         if let Some(class) = self.solver.objects.all[object].exact_class()
             && self.program.classes()[class].access & flags::ENUM != 0
@@ -357,7 +357,7 @@ impl<'b> Builder<'_, 'b, '_> {
         let data = &self.program.methods()[method];
         let parameters = self.program.names.signature_data(data.signature).parameters.clone();
         let is_static = data.is_static();
-        // Behind the handle come the receiver, if there is one, and the arguments.
+        // After the handle come the receiver, if there is one, and the arguments.
         let is_constructor = data.name == self.program.names.known.init;
         let first = if is_static || is_constructor { 1 } else { 2 };
         let mut arguments: SmallVec<[Option<NodeId>; 4]> = SmallVec::new();

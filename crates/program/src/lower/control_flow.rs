@@ -40,10 +40,10 @@ pub(super) struct ControlFlow {
 pub(super) struct FlowBlock {
     /// The first instruction, as an index into `instructions`.
     pub(super) first: usize,
-    /// One behind the last instruction; a block without instructions just goes on.
+    /// One past the last instruction; a block without instructions just goes on.
     pub(super) end: usize,
     /// Successors of the last instruction: the jump targets in the order of
-    /// `Instruction::targets`, then the instruction behind it if it can go there.
+    /// `Instruction::targets`, then the instruction after it if it can go there.
     pub(super) successors: SmallVec<[BlockId; 2]>,
     /// Exception handlers in the order in which they are tried.
     pub(super) handlers: SmallVec<[BlockId; 1]>,
@@ -57,7 +57,7 @@ struct Context {
     caller: ContextId,
     /// The first instruction of the subroutine.
     entry: usize,
-    /// The instruction behind the `jsr`.
+    /// The instruction after the `jsr`.
     return_to: usize,
 }
 
@@ -331,7 +331,7 @@ impl Builder<'_> {
             .or_insert_with(|| contexts.push(Context { caller, entry, return_to })))
     }
 
-    /// A subroutine stores its return address first of all, which tells to which of the calls that
+    /// A subroutine stores its return address first of all, which shows to which of the calls that
     /// are under way a `ret` belongs: code may leave an inner subroutine without returning from it.
     fn return_from_subroutine(
         &self,

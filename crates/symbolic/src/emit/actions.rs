@@ -102,7 +102,7 @@ impl Execution<'_> {
         self.actions.outside.get(context.index()).map_or(&[], SmallVec::as_slice)
     }
 
-    /// The events of an access, one for each thread that makes it, as far as they are told.
+    /// The events of an access, one for each thread that makes it, as far as there are any.
     pub fn events_of(&self, access: ContextEventId) -> &[EventId] {
         &self.actions.events[access]
     }

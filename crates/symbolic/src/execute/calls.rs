@@ -69,7 +69,7 @@ impl Executor<'_, '_> {
             self.apply_model(frame, id, call, &mut callbacks, &mut state);
             join_into(&mut after, Cow::Owned(state));
         }
-        // Initializers run elsewhere, and starts are told by models.
+        // Initializers run elsewhere, and starts are described by models.
         let is_it = |call: &&Call, is_plain: bool| {
             call.kind != EdgeKind::Callback
                 && (call.kind == EdgeKind::Call) == is_plain
@@ -187,7 +187,7 @@ impl Executor<'_, '_> {
         }
     }
 
-    /// Whether only one thread ever sees what a value refers to: it need not be told to be new.
+    /// Whether only one thread ever sees what a value refers to: it need not be marked as new.
     fn is_private(&self, frame: &Frame, value: Value) -> bool {
         let objects = self.facts.heap.points_to(frame.instance, value);
         !objects.is_empty() && objects.iter().all(|&object| self.facts.sharing.is_private(object))

@@ -453,7 +453,7 @@ impl<'m> Executor<'_, 'm> {
     }
 }
 
-/// Whether the test of a result tells an outcome.
+/// Whether the test of a result shows an outcome.
 fn holds(when: &Outcome, test: Test) -> bool {
     match when {
         Outcome::True | Outcome::NonNull | Outcome::NonZero => test != Test::Zero,

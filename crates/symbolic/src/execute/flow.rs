@@ -111,7 +111,7 @@ impl Executor<'_, '_> {
         flow
     }
 
-    /// Goes through the statements of a block; tells the events on the way, if they are asked for.
+    /// Goes through the statements of a block; emits the events on the way, if they are asked for.
     pub(crate) fn go_through(
         &mut self,
         frame: &Frame,

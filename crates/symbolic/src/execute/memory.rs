@@ -47,7 +47,7 @@ pub(crate) struct Memory {
     is_current: bool,
 }
 
-/// A call of a context: a statement may call some methods as usual and others back, so the first of them tells which.
+/// A call of a context: a statement may call some methods as usual and others back, so the first of them says which.
 pub(crate) type CallOf = (ContextId, StatementId, InstanceId);
 
 /// How a call went the last time.

@@ -145,7 +145,7 @@ pub(crate) struct Remembered {
     pub(crate) memories: SecondaryMap<ContextId, Memory>,
 }
 
-/// What the execution leaves behind, beside its contexts.
+/// What the execution produces, beside its contexts.
 #[derive(Default)]
 pub(crate) struct Found {
     /// The contexts in which threads begin.

@@ -28,7 +28,7 @@ pub struct HeldLock {
 
 impl HeldLock {
     /// Whether it may be the lock that is held at an access. The sets of objects need not be the same: a
-    /// callee is told apart by its receiver where the caller is not.
+    /// callee is distinguished by its receiver where the caller is not.
     pub fn may_be(&self, guard: &Guard) -> bool {
         self.mode == guard.mode && have_common(&self.objects, &guard.objects)
     }

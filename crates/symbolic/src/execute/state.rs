@@ -195,7 +195,7 @@ impl State {
         true
     }
 
-    /// Whether another state tells nothing new where both ways meet.
+    /// Whether another state adds nothing new where both ways meet.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || (self.locks == other.locks || join_locks(&self.locks, &other.locks) == self.locks)
@@ -253,7 +253,7 @@ impl State {
 }
 
 impl Fresh {
-    /// Whether another state tells nothing new about the object where both ways meet.
+    /// Whether another state adds nothing new about the object where both ways meet.
     fn covers(&self, other: &Knowledge) -> bool {
         let same = other.fresh(&self.path).filter(|same| same.objects == self.objects);
         same.is_some_and(|same| {

@@ -23,7 +23,7 @@ const MOST_INSIDE: usize = 400;
 /// From one of more objects than this a signal is not worth to be noted.
 const MOST_CARRIERS: usize = 4;
 
-/// What a branch tells about a value.
+/// What a branch says about a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Test {
     /// Zero, false or null.
@@ -378,7 +378,7 @@ impl Executor<'_, '_> {
 
     // Branches.
 
-    /// What the chosen way of a branch tells; false if it cannot be taken.
+    /// What the chosen arm of a branch says; false if it cannot be taken.
     pub(crate) fn branch(
         &mut self,
         frame: &Frame,

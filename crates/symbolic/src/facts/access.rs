@@ -1,5 +1,5 @@
 //! What a statement reads and writes in a context: fields, elements, and the contents of library
-//! objects as models tell.
+//! objects as models say.
 
 use std::borrow::Cow;
 
@@ -119,7 +119,7 @@ fn modelled<'m>(
         };
         let is_locked = locked == Some(place);
         let held = match place {
-            // What is in the slot is accessed, such as the collection behind an iterator.
+            // What is in the slot is accessed, such as the collection of an iterator.
             ModelPlace::Slot(..) => {
                 let objects = heap.resolve(program, instance, statement, call, place);
                 smallvec![(Some(place), objects, Accessed::Contents)]
@@ -260,7 +260,7 @@ pub(crate) fn value_of(
 }
 
 /// The value that a place of a model is, also if it is in a slot of an object that the caller got from
-/// a model that put it there: the collection behind an iterator.
+/// a model that put it there: the collection of an iterator.
 fn source_of<'m>(
     facts: &MethodFacts,
     program: &Program<'_>,

@@ -20,15 +20,15 @@ use crate::facts::threads::is_followed;
 
 /// How many calls are looked through for the place where an object is made.
 const DEPTH: u8 = 6;
-/// How many values are looked at for one store before it is taken to tell nothing.
+/// How many values are looked at for one store before it is taken to say nothing.
 const MOST_VALUES: u32 = 1000;
 
 /// Which objects are stored into which fields by whom.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
-    /// Stored into the field in a way that does not tell its host.
+    /// Stored into the field in a way that does not show its host.
     foreign: FxHashMap<FieldId, EntitySet<ObjectId>>,
-    /// Stored into an array in a way that does not tell which.
+    /// Stored into an array in a way that does not show which.
     foreign_elements: EntitySet<ObjectId>,
     /// The name of the elements of arrays.
     element: Option<Variable>,

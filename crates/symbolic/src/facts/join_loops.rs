@@ -45,7 +45,7 @@ struct JoinLoop {
     all: Vec<OriginId>,
 }
 
-/// A loop that joins every element of a container, as far as the method alone tells.
+/// A loop that joins every element of a container, as far as the method alone shows.
 struct Candidate {
     instance: InstanceId,
     sweep: Sweep,

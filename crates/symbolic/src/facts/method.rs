@@ -242,7 +242,7 @@ impl MethodFacts {
         self.captures.get(&lambda).map_or(&[], Vec::as_slice)
     }
 
-    /// The value behind casts, and behind an element that was stored just before.
+    /// The value without casts, also that of an element that was stored just before.
     pub(crate) fn uncast(&self, mut value: Value) -> Value {
         loop {
             let definition = self.body.values[value].definition;

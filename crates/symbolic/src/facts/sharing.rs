@@ -267,7 +267,7 @@ impl SharingFacts {
         class_locks: &FxHashMap<MethodId, ObjectId>,
     ) -> bool {
         let lock = class_locks.get(&instance.method).copied().or(instance.receiver);
-        // Who is not told apart by receiver may be called on any object.
+        // Who is not distinguished by receiver may be called on any object.
         method.is_synchronized && lock.is_none_or(|lock| self.is_contended(lock))
     }
 
@@ -361,7 +361,7 @@ enum What {
     Objects(Vec<ObjectId>),
 }
 
-/// The objects that a method in a context has to do with; the same set is told once.
+/// The objects that a method in a context has to do with; the same set is passed once.
 fn meetings(
     program: &Program<'_>,
     heap: &Heap<'_>,

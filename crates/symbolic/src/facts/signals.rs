@@ -51,7 +51,7 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// Whether all threads that send are waited for at one place, as far as that can be told: the
+    /// Whether all threads that send are waited for at one place, as far as that can be known: the
     /// heuristic that section 4.1 has for joins.
     pub(crate) fn is_waited_for_once(&self) -> bool {
         self.waits.len() == 1 && !self.is_polled

@@ -162,7 +162,7 @@ pub(crate) fn constant(facts: &MethodFacts, value: Value) -> Option<i32> {
     }
 }
 
-/// Whether there is a way from behind a statement, or from the beginning, that does not execute
+/// Whether there is a path from after a statement, or from the beginning, that does not execute
 /// `without` to the end and gets to a statement that is looked for; the way stays in the blocks given.
 pub(crate) fn is_avoidable(
     facts: &MethodFacts,
@@ -208,7 +208,7 @@ pub(crate) fn is_avoidable(
     false
 }
 
-/// The collection behind an iterator that is used for nothing but to go over it.
+/// The collection of an iterator that is used for nothing but to go over it.
 fn iterated(program: &Program<'_>, facts: &MethodFacts, iterator: Value) -> Option<Value> {
     let made = facts.body.values[iterator].definition;
     let (b"iterator", &[collection]) = invoked(program, facts, made)? else { return None };

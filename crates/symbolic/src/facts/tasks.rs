@@ -22,7 +22,7 @@ pub(crate) fn single_tasks(
     heap: &Heap<'_>,
     methods: &Methods,
 ) -> EntitySet<ObjectId> {
-    // Where objects are told apart only roughly, nobody knows what they are handed to.
+    // Where objects are distinguished only roughly, nobody knows what they are handed to.
     if !heap.widened.is_empty() {
         return EntitySet::new();
     }

@@ -1,5 +1,5 @@
 //! Views of locks that are kept in fields: `final Lock r = rw.readLock()` in a constructor makes `this.r`
-//! a view of `this.rw`, so that both have the same lock behind them.
+//! a view of `this.rw`, so that both stand for the same lock.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

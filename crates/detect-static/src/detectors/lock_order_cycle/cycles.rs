@@ -2,10 +2,10 @@
 //! that of the first. They can be at all of these acquisitions at once: nothing orders any two of them, and no two hold a
 //! lock that certainly excludes the other (a gate).
 //!
-//! A cycle is told by its places. Of two cycles where the places of one are among those of the other, the first is told.
-//! All cycles of one and two places are looked for; a dense graph has more of the longer ones than can be enumerated, so
-//! of those one is looked for that leads through each acquisition that no cycle was told of yet. Where many acquisitions
-//! are alike, so that each could stand for each, every one is told, but not all combinations of them.
+//! Which cycles are reported is decided by the sites of their acquisitions ([`unsnarl_findings::lock_cycle`]).
+//! All cycles of one and two sites are looked for; a dense graph has more of the longer ones than can be enumerated, so
+//! of those one is looked for that leads through each acquisition that is in no cycle yet. Where many acquisitions
+//! are alike, so that each could stand for each, every one is reported, but not all combinations of them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_findings::lock_cycle::{CycleSet, CycleSets, cycle_set};
@@ -23,7 +23,7 @@ const MOST_COMPARISONS: usize = 1_000_000;
 const MOST_FOR_ONE: usize = 2_000;
 /// How many threads a cycle may take.
 const LONGEST: usize = 16;
-/// Up to how many combinations of acquisitions that are alike are told.
+/// Up to how many combinations of acquisitions that are alike are reported.
 const MOST_COMBINATIONS: usize = 16;
 
 /// A thread that holds a lock waits for another one.
@@ -194,7 +194,7 @@ impl<'s, 'm> Search<'s, 'm> {
         others
     }
 
-    /// A cycle of three and more threads through a node that no cycle was told of yet.
+    /// A cycle of three and more threads through a node that is in no cycle yet.
     fn longer(&mut self, start: usize, predecessors: &Predecessors) {
         if self.is_everywhere_in_a_cycle(start) {
             return;
@@ -323,7 +323,7 @@ impl<'s, 'm> Search<'s, 'm> {
         cycles.into_iter().map(|(_, cycle)| cycle).collect()
     }
 
-    /// Which of the acquisitions of each node to tell together: all combinations, or if those are many, each
+    /// Which of the acquisitions of each node to report together: all combinations, or if those are many, each
     /// acquisition once.
     fn combinations(&self, links: &[Link]) -> Vec<Vec<usize>> {
         let count = |link: &Link| self.nodes[link.node].acquisitions.len();

@@ -2,7 +2,7 @@
 //! another thread that can come between them.
 //!
 //! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again
-//! in its callers: so only the lowest method is told, and large programs can be judged at all.
+//! in its callers: so only the lowest method is reported, and large programs can be judged at all.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

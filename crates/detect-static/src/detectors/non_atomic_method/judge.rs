@@ -255,7 +255,7 @@ impl<'j, 's, 'm> Judge<'j, 's, 'm> {
     }
 
     /// Whether an access of the input is done only on some outcome of what its method reads of the same variable
-    /// in the same lock scope, or tells what it found.
+    /// in the same lock scope, or says what it found.
     fn is_tested(&self, view: ViewId, access: AccessId) -> bool {
         let Search { describe, views, .. } = self.search;
         let event = |access: AccessId| {

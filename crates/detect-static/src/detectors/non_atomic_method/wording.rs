@@ -1,4 +1,4 @@
-//! How a method that is not one step is told.
+//! How a method that is not one step is described.
 
 use std::collections::VecDeque;
 
@@ -67,7 +67,7 @@ static THREAD_ENTRY: Heuristic = Heuristic {
 /// variable has such steps below hundreds of methods.
 const FAR: usize = 6;
 
-/// A method that is not one step, and what decides how it is told.
+/// A method that is not one step, and what decides how it is described.
 pub(super) struct MethodWording<'t, 'm> {
     describe: &'t Describe<'t, 'm>,
     search: &'t Search<'t, 'm>,

@@ -17,7 +17,7 @@ use crate::wording::describe::Describe;
 /// Some of the guards of an access, by their places among them.
 pub(super) type Guards = u32;
 
-/// The most guards of an access that are told apart.
+/// The most guards of an access that are distinguished.
 const MOST_GUARDS: usize = 32;
 /// The most situations of a read that are looked at, until it can get stale in one.
 const MOST_SITUATIONS: usize = 4;
@@ -141,7 +141,7 @@ fn add(variables: &mut Variables, variable: (Accessed, Option<ObjectId>), access
     }
 }
 
-/// Whether two accesses are to one variable, as far as objects are told apart.
+/// Whether two accesses are to one variable, as far as objects are distinguished.
 pub(super) fn is_same_variable(one: &Event, other: &Event) -> bool {
     one.accessed == other.accessed
         && (one.objects.is_empty() || have_common(&one.objects, &other.objects))

@@ -94,7 +94,7 @@ impl Stale {
     }
 }
 
-/// A stale value as it could be told.
+/// A stale value as it could be reported.
 struct Candidate {
     stale: Stale,
     variable: Variable,

@@ -43,7 +43,7 @@ pub(crate) enum ExitKind {
     Return,
 }
 
-/// The worst way out that starts behind an acquisition and comes by none of the releases.
+/// The worst way out that starts after an acquisition and comes by none of the releases.
 pub(crate) fn worst_exit(
     program: &Program<'_>,
     lock_use: &LockUse,

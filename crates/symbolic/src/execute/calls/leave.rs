@@ -45,8 +45,8 @@ impl Executor<'_, '_> {
             let fresh = inner.fresh.iter().map(|fresh| &fresh.path);
             let locks = inner.locks.iter().filter_map(|lock| lock.path.as_ref());
             let joined = inner.joined_paths.iter().map(|(path, _)| path);
-            let told = exit.if_nonzero.iter().chain(&exit.if_zero).flatten();
-            let received = inner.received.iter().chain(told);
+            let conditional = exit.if_nonzero.iter().chain(&exit.if_zero).flatten();
+            let received = inner.received.iter().chain(conditional);
             let received = received.filter_map(|(_, path)| path.as_ref());
             fresh.chain(locks).chain(joined).chain(received).filter_map(of).collect()
         };
@@ -159,8 +159,8 @@ fn leave_locks(
     lock_numbers: &[u8],
     outward: &impl Fn(&Path) -> Option<Path>,
 ) {
-    let is_held = |told: Option<u8>| {
-        told == Some(u8::MAX) || inner.locks.iter().any(|inner| inner.inherited == told)
+    let is_held = |number: Option<u8>| {
+        number == Some(u8::MAX) || inner.locks.iter().any(|inner| inner.inherited == number)
     };
     let mut lock_numbers = (0..after.locks.len()).map(|at| lock_numbers.get(at).copied());
     if !lock_numbers.clone().all(is_held) {
