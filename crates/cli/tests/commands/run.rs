@@ -237,6 +237,15 @@ fn a_program_that_fails_is_never_a_success() {
     }
 }
 
+#[test]
+fn a_program_that_fails_is_no_success_if_nobody_reads_the_report() {
+    let watched = Watched::new();
+    let mut command = watched.command(&[], &watched.java(&["race-exit"]));
+    let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
+    drop(run.stderr.take());
+    assert_eq!(run.wait().unwrap().code(), Some(3));
+}
+
 /// There is no report that could be taken for one of a program without defects.
 #[test]
 fn a_program_that_does_not_start_is_an_error() {
