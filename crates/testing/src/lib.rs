@@ -153,8 +153,11 @@ impl Jdk {
 
 const COMPILER_OPTIONS: [&str; 4] = ["-nowarn", "-Xlint:none", "-proc:none", "-g:lines,source"];
 
-/// Moves every class into the folder of its top-level class.
-fn move_apart(classes: &Path) -> std::io::Result<()> {
+/// Moves every class of a folder into the folder of its top-level class.
+///
+/// # Errors
+/// If files cannot be moved.
+pub fn move_apart(classes: &Path) -> std::io::Result<()> {
     for file in files_of(classes, "class") {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let outer = name.split(['$', '.']).next().unwrap_or(&name);
