@@ -9,8 +9,7 @@ use crate::java;
 const METHODS: usize = 160;
 const SEEDS: i32 = 10;
 
-#[test]
-fn random_programs_run_alike() {
+pub(crate) fn random_programs_run_alike() {
     let mut generator =
         Generator { state: 0x5eed_0123_4567_89ab, out: String::new(), loops: 0, budget: 0 };
     let mut source = String::from("class Generated {\n");
@@ -23,6 +22,9 @@ fn random_programs_run_alike() {
         source += &text;
     }
     source += "}\n";
+    if !java::eclipse_is_present() {
+        java::report("skipped: Eclipse's compiler is not installed (libeclipse-jdt-core-java)");
+    }
     let methods: Vec<String> = names.iter().map(|name| format!("Generated.{name}")).collect();
     std::thread::scope(|scope| {
         for compiler in java::compilers() {
