@@ -4,7 +4,7 @@
 //! A *lock view* is what is read and updated in a lock scope, a *method view* what is accessed in the dynamic
 //! scope of a method. Lock views that overlap a method view and do not form a chain (neither of two has all
 //! that the other has) are a sign that locks are held for too short. As in the seed, views are partitioned by
-//! class, nested and reentrant locks are subordinate, and only the lowest method is wording. Left out are accesses
+//! class, nested and reentrant locks are subordinate, and only the lowest method is reported. Left out are accesses
 //! while an object is made, variables that are final, volatile or updated in no lock scope, what the models call
 //! interleaved (output), and elements of arrays unless they are asked for.
 //!
