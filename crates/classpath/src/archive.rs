@@ -44,7 +44,7 @@ pub(crate) struct Record<'a> {
 }
 
 /// A reason and its offset, before it is known in which file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) offset: Option<u64>,
     pub(crate) reason: Reason,

@@ -30,6 +30,41 @@ pub(crate) struct Image {
     modules: Vec<String>,
 }
 
+/// An image with the names of its classes, which several class paths can share.
+#[derive(Debug)]
+pub(crate) struct IndexedImage {
+    /// The file, as it is shown.
+    pub(crate) file: String,
+    pub(crate) image: Image,
+    /// All names, one after another.
+    names: Vec<u8>,
+    /// Where each name ends, and where the contents of its class lie.
+    ends: Vec<(usize, Resource)>,
+    /// What is wrong with the image.
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl IndexedImage {
+    /// Maps the file and reads its index.
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        let mut image = Image::open(path)?;
+        let (mut names, mut ends) = (Vec::new(), Vec::new());
+        let faults = image.classes(|name, resource| {
+            names.extend_from_slice(name);
+            ends.push((names.len(), resource));
+        });
+        Ok(Self { file: path.display().to_string(), image, names, ends, faults })
+    }
+
+    /// The classes with their names, in the order of the contents.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = (&[u8], Resource)> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(end, resource)| {
+            (&self.names[std::mem::replace(&mut start, end)..end], resource)
+        })
+    }
+}
+
 /// Where the contents of a class lie in its image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Resource {

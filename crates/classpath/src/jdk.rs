@@ -2,16 +2,20 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::image::IndexedImage;
 use crate::problem::{LoadError, Problem, Reason, Severity};
 
 /// Where the classes of the JDK come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum JdkChoice {
     /// No JDK: every class of the platform will be missing.
     None,
     /// The JDK in this folder and no other.
     Home(PathBuf),
+    /// A JDK that is open already, so that many class paths share what was read of it.
+    Open(OpenJdk),
     /// The first one that is found.
     Search {
         /// The value of `JAVA_HOME`, looked at first.
@@ -22,10 +26,35 @@ pub enum JdkChoice {
 }
 
 impl JdkChoice {
+    /// The JDK in a folder, or else where the environment of this process points.
+    pub fn home_or_environment(home: Option<PathBuf>) -> Self {
+        home.map_or_else(Self::from_environment, Self::Home)
+    }
+
     /// Searches where the environment of this process points.
     pub fn from_environment() -> Self {
         let java_home = std::env::var_os("JAVA_HOME").filter(|value| !value.is_empty());
         Self::Search { java_home: java_home.map(PathBuf::from), path: std::env::var_os("PATH") }
+    }
+}
+
+/// A JDK whose image is open.
+#[derive(Clone, Debug)]
+pub struct OpenJdk {
+    home: PathBuf,
+    image: Arc<IndexedImage>,
+}
+
+impl OpenJdk {
+    /// Opens the image of the JDK in this folder; none if it has none that can be read.
+    pub fn open(home: &Path) -> Option<Self> {
+        match classes_of(home)? {
+            Classes::Image(path) => {
+                let image = Arc::new(IndexedImage::open(&path).ok()?);
+                Some(Self { home: home.to_owned(), image })
+            }
+            Classes::Open(_) | Classes::Jars(_) => None,
+        }
     }
 }
 
@@ -41,9 +70,10 @@ pub struct Jdk {
 }
 
 /// The files that hold a JDK's classes.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Classes {
     Image(PathBuf),
+    Open(Arc<IndexedImage>),
     Jars(Vec<PathBuf>),
 }
 
@@ -60,6 +90,10 @@ pub(crate) fn locate(choice: &JdkChoice, problems: &mut Vec<Problem>) -> Option<
                 None
             }
         },
+        JdkChoice::Open(OpenJdk { home, image }) => {
+            let classes = Classes::Open(Arc::clone(image));
+            Some((describe(home, &classes, problems), classes))
+        }
         JdkChoice::Search { java_home, path } => {
             let mut looked_at = Vec::new();
             let found = java_home
@@ -128,7 +162,7 @@ fn describe(home: &Path, classes: &Classes, problems: &mut Vec<Problem>) -> Jdk 
     let version = std::fs::read(&file).ok().and_then(|bytes| java_version(&bytes));
     let known = version.as_deref().and_then(feature_release);
     let release = known.unwrap_or(match classes {
-        Classes::Image(_) => crate::DEFAULT_RELEASE,
+        Classes::Image(_) | Classes::Open(_) => crate::DEFAULT_RELEASE,
         Classes::Jars(_) => 8,
     });
     if known.is_none() {

@@ -15,9 +15,8 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
-use crate::Role;
 use crate::archive::{ArchiveEntry, Record};
-use crate::name;
+use crate::{Role, name};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {

@@ -34,18 +34,18 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use unsnarl_entity::{EntityId, Interner, PrimaryMap, entity_id};
 
-pub use jdk::{Jdk, JdkChoice};
+pub use jdk::{Jdk, JdkChoice, OpenJdk};
 pub use manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
 pub use problem::{LoadError, Problem, Reason, Severity};
 pub use texts::read_texts;
 
 use archive::{Archive, ArchiveEntry, Fault};
-use image::{Image, Resource};
+use image::{IndexedImage, Resource};
 
 entity_id! {
     /// A class file on the class path.
@@ -131,7 +131,7 @@ struct Container {
 #[derive(Debug)]
 enum ContainerKind {
     Archive(Archive),
-    Image(Image),
+    Image(Arc<IndexedImage>),
     /// A folder or a single class file: its entries have paths of their own.
     Files,
 }
@@ -231,7 +231,7 @@ impl ClassPath {
                 archive::read(archive, place, CLASS_LIMIT)
             }
             (EntrySource::Image(resource), ContainerKind::Image(image)) => {
-                image.read(resource, CLASS_LIMIT)
+                image.image.read(resource, CLASS_LIMIT)
             }
             _ => unreachable!("an entry's source is of its container's kind"),
         }
@@ -263,7 +263,7 @@ impl<'a> Location<'a> {
         let container = &self.class_path.containers[self.class_path.roots[*root].container];
         match (source, &container.kind) {
             (EntrySource::Image(resource), ContainerKind::Image(image)) => {
-                Some(image.module(resource))
+                Some(image.image.module(resource))
             }
             _ => None,
         }

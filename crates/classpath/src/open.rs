@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::read::ClassFile;
 use unsnarl_entity::{Interner, PrimaryMap};
 
 use crate::archive::{self, Archive, ArchiveEntry, Fault, Record, SharedBytes};
-use crate::image::{self, Image};
+use crate::image::{self, IndexedImage};
 use crate::jdk::{self, Classes};
 use crate::layout::{self, Layout};
 use crate::manifest::{MANIFEST_PATH, Manifest, resolve_class_path_url};
@@ -66,6 +67,7 @@ pub(crate) fn open(options: &Options) -> ClassPath {
     opening.libraries(class_path);
     match classes {
         Some(Classes::Image(image)) => opening.image(&image, Role::Jdk),
+        Some(Classes::Open(image)) => opening.indexed_image(image, Role::Jdk),
         Some(Classes::Jars(jars)) => {
             for jar in jars {
                 opening.element(&jar, Role::Jdk);
@@ -194,25 +196,20 @@ impl Opening {
     }
 
     fn image(&mut self, path: &Path, role: Role) {
-        let file = path.display().to_string();
-        let mut image = match Image::open(path) {
-            Ok(image) => image,
-            Err(fault) => return self.fail(fault.within(file)),
-        };
-        let mut classes = Vec::new();
-        let mut names = Vec::new();
-        let faults = image.classes(|name, resource| {
-            names.extend_from_slice(name);
-            classes.push((names.len(), resource));
-        });
-        for fault in faults {
-            self.fail(fault.within(file.clone()));
+        match IndexedImage::open(path) {
+            Ok(image) => self.indexed_image(Arc::new(image), role),
+            Err(fault) => self.fail(fault.within(path.display().to_string())),
         }
-        let root = self.root(Container { file, kind: ContainerKind::Image(image) }, role);
-        let mut start = 0;
-        for (end, resource) in classes {
-            self.add(&names[start..end], root, EntrySource::Image(resource));
-            start = end;
+    }
+
+    fn indexed_image(&mut self, image: Arc<IndexedImage>, role: Role) {
+        for fault in &image.faults {
+            self.fail(fault.clone().within(image.file.clone()));
+        }
+        let kind = ContainerKind::Image(Arc::clone(&image));
+        let root = self.root(Container { file: image.file.clone(), kind }, role);
+        for (name, resource) in image.classes() {
+            self.add(name, root, EntrySource::Image(resource));
         }
     }
 

@@ -179,7 +179,8 @@ impl Example {
 
     /// The check of this example, as `unsnarl check` would run it.
     fn check(&self, folder: &Path, jdk: &Jdk) -> CheckOptions {
-        let program = ProgramOptions { jdk: Some(jdk.home.clone()), ..Default::default() };
+        let program =
+            ProgramOptions { jdk: JdkChoice::Home(jdk.home.clone()), ..Default::default() };
         CheckOptions {
             // The page at the end shows them.
             use_graphs: true,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use unsnarl_classpath::JdkChoice;
 use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule};
 use unsnarl_launch::{Launched, is_java};
 use unsnarl_program::callgraph::Entries;
@@ -77,7 +78,7 @@ pub(crate) fn check_of(options: &RunOptions, option: &str) -> Result<CheckOption
         )));
     }
     let program = ProgramOptions {
-        jdk: home_of(program),
+        jdk: JdkChoice::home_or_environment(home_of(program)),
         entries: match launched.main_class {
             Some(class) => Entries::Patterns(vec![format!("{class}.main")]),
             None => Entries::Main,

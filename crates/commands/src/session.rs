@@ -19,8 +19,8 @@ const MOST_MESSAGES: usize = 20;
 /// What program the inputs are part of.
 #[derive(Clone, Debug)]
 pub struct ProgramOptions {
-    /// The JDK whose library the program uses; none for that of the environment.
-    pub jdk: Option<PathBuf>,
+    /// The JDK whose library the program uses.
+    pub jdk: JdkChoice,
     /// Where to look for classes that the inputs use.
     pub class_path: Vec<PathBuf>,
     /// Where execution begins.
@@ -34,7 +34,7 @@ pub struct ProgramOptions {
 impl Default for ProgramOptions {
     fn default() -> Self {
         Self {
-            jdk: None,
+            jdk: JdkChoice::from_environment(),
             class_path: Vec::new(),
             entries: Entries::Main,
             models: Vec::new(),
@@ -51,10 +51,7 @@ pub fn open(inputs: &[PathBuf], options: &ProgramOptions) -> Result<ClassPath, C
     let path = ClassPath::open(&Options {
         inputs: inputs.to_vec(),
         class_path: options.class_path.clone(),
-        jdk: match &options.jdk {
-            Some(home) => JdkChoice::Home(home.clone()),
-            None => JdkChoice::from_environment(),
-        },
+        jdk: options.jdk.clone(),
         release: options.release,
     });
     if !path.entries().any(|entry| path.role(entry) == wanted_role(inputs)) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use unsnarl_classpath::{JdkChoice, Role, Severity};
+use unsnarl_classpath::{JdkChoice, OpenJdk, Role, Severity};
 
 use crate::build::*;
 use crate::image::{open, small};
@@ -253,4 +253,22 @@ fn nothing_is_said_when_no_jdk_is_wanted() {
     let path = open(JdkChoice::None);
     assert_eq!(path.problems(), []);
     assert_eq!(path.entries().len(), 0);
+}
+
+#[test]
+fn class_paths_share_a_jdk_that_is_open() {
+    for home in jdks() {
+        let jdk = OpenJdk::open(&home).expect("an image");
+        let alone = open(JdkChoice::Home(home.clone()));
+        let shared = [open(JdkChoice::Open(jdk.clone())), open(JdkChoice::Open(jdk))];
+        let object = entry(&alone, "java/lang/Object");
+        for path in &shared {
+            assert_eq!(path.entries().len(), alone.entries().len());
+            assert_eq!(path.jdk(), alone.jdk());
+            let same = path.find(b"java/lang/Object").expect("the class of all objects");
+            assert_eq!(path.location(same).to_string(), alone.location(object).to_string());
+            assert!(path.read(same).expect("whole") == alone.read(object).expect("whole"));
+        }
+    }
+    assert!(OpenJdk::open(std::path::Path::new("nowhere")).is_none());
 }

@@ -1,5 +1,6 @@
 //! The options of `unsnarl-commands` that arguments stand for.
 
+use unsnarl_classpath::JdkChoice;
 use unsnarl_commands::ReviewOptions;
 use unsnarl_commands::analyze::AnalyzeOptions;
 use unsnarl_commands::check::CheckOptions;
@@ -111,7 +112,7 @@ impl ProgramArguments {
     pub(crate) fn options(&self) -> ProgramOptions {
         let elements = self.classpath.iter();
         ProgramOptions {
-            jdk: self.jdk.clone(),
+            jdk: JdkChoice::home_or_environment(self.jdk.clone()),
             class_path: elements.filter(|it| !it.as_os_str().is_empty()).cloned().collect(),
             entries: self.entries(),
             models: self.models.clone(),
