@@ -34,8 +34,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use unsnarl_entity::{EntityId, Interner, PrimaryMap, entity_id};
 
@@ -105,7 +105,7 @@ struct Entry {
     place: Place,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Place {
     Archive(EntryPlace),
     Image(Resource),
@@ -120,17 +120,17 @@ struct Root {
     role: Role,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Container {
     /// As it is shown: `app.jar!/BOOT-INF/lib/x.jar`.
     file: String,
     kind: ContainerKind,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum ContainerKind {
     Archive(Archive),
-    Image(Image),
+    Image(Arc<Image>),
     /// A folder or a single class file: its entries have paths of their own.
     Files,
 }
@@ -144,7 +144,13 @@ const MODULE_INFO: &[u8] = b"module-info";
 impl ClassPath {
     /// Finds out which classes there are. Never fails as a whole: see [`ClassPath::problems`].
     pub fn open(options: &Options) -> Self {
-        open::open(options)
+        open::open(options, None)
+    }
+
+    /// As [`ClassPath::open`], with the JDK of a class path that is open, whose image is not read again;
+    /// the JDK of the options is not looked at. What hides classes of the JDK there hides them here as well.
+    pub fn open_with_jdk_of(other: &Self, options: &Options) -> Self {
+        open::open(options, Some(other))
     }
 
     /// The class file of a class, by its internal name: `java/lang/String`, in modified UTF-8.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::read::ClassFile;
@@ -27,10 +28,13 @@ const NESTED_LIMIT: u64 = 1 << 30;
 const NESTING_LIMIT: usize = 4;
 const MANIFEST_LIMIT: u64 = 4 << 20;
 
-pub(super) fn open(options: &Options) -> ClassPath {
+/// Opens a class path, with the JDK of another one if there is one.
+pub(super) fn open(options: &Options, other: Option<&ClassPath>) -> ClassPath {
     let mut problems = Vec::new();
-    let located = jdk::locate(&options.jdk, &mut problems);
-    let (jdk, classes) = located.unzip();
+    let (jdk, classes) = match other {
+        Some(other) => (other.jdk.clone(), None),
+        None => jdk::locate(&options.jdk, &mut problems).unzip(),
+    };
     let release =
         options.release.or(jdk.as_ref().map(|jdk| jdk.release)).unwrap_or(DEFAULT_RELEASE);
     let mut opening = Opening {
@@ -72,6 +76,9 @@ pub(super) fn open(options: &Options) -> ClassPath {
             }
         }
         None => {}
+    }
+    if let Some(other) = other {
+        opening.jdk_of(other);
     }
 
     let mut path = opening.path;
@@ -208,11 +215,28 @@ impl Opening {
         for fault in faults {
             self.fail(fault.within(file.clone()));
         }
-        let root = self.root(Container { file, kind: ContainerKind::Image(image) }, role);
+        let kind = ContainerKind::Image(Arc::new(image));
+        let root = self.root(Container { file, kind }, role);
         let mut start = 0;
         for (end, resource) in classes {
             self.add(&names[start..end], root, Place::Image(resource));
             start = end;
+        }
+    }
+
+    /// Adds the classes of the JDK of another class path.
+    fn jdk_of(&mut self, other: &ClassPath) {
+        let mut roots: FxHashMap<RootId, RootId> = FxHashMap::default();
+        for entry in other.entries.values() {
+            let Root { container, prefix, role } = &other.roots[entry.root];
+            if *role != Role::Jdk {
+                continue;
+            }
+            let root = *roots.entry(entry.root).or_insert_with(|| {
+                let container = self.path.containers.push(other.containers[*container].clone());
+                self.path.roots.push(Root { container, prefix: prefix.clone(), role: *role })
+            });
+            self.add(&other.names[entry.name], root, entry.place.clone());
         }
     }
 
