@@ -1,7 +1,7 @@
-//! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile (seed 000, section 6.2.2).
+//! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile [vonPraun04 §6.2.2].
 //!
-//! Deviations from the seed: who notifies is looked for. If it needs the lock that is kept, the finding is surer; if
-//! nobody who notifies does, it is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
+//! Deviations: the notifying threads are looked for. If one of them needs the lock that is kept, the confidence is
+//! higher; if none does, the finding is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
 //! for a thread or task to end, counts as well, but only if all who are waited for need the lock.
 //!
 //! **Guarantees**: every `wait` with another lock certainly held is told, if others want that lock.

@@ -1,4 +1,4 @@
-//! Method bodies in static single assignment form (DESIGN.md, section 4).
+//! Method bodies in static single assignment form.
 //!
 //! A body is a list of basic blocks; a block is a list of statements of which the last ends it.
 //! A statement defines at most one value, and every value is defined by exactly one statement. Phis

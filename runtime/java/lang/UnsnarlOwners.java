@@ -5,8 +5,8 @@ import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Who owns an object, as long as nobody else has accessed it (C. von Praun, Detecting Synchronization Defects, section
- * 7.1): the thread that has made it or, if that was not seen, the first that accesses it. What the owner does to it tells
+ * Who owns an object, as long as nobody else has accessed it [vonPraun04 §7.1]:
+ * the thread that has made it or, if that was not seen, the first that accesses it. What the owner does to it tells
  * nothing and is not recorded; once another thread has come, all is that a thread does first since it gave back a lock. A
  * class with its static fields is an object.
  *

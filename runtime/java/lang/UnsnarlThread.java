@@ -10,7 +10,7 @@ import jdk.internal.vm.annotation.Hidden;
  *
  * <p>The filter knows which variables the thread has accessed since its last release: its <em>epoch</em>.
  * A read after a read or write of the same epoch, and a write after a write, are redundant for
- * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch).
+ * happens-before [Flanagan09 §3, same epoch].
  *
  * <p>An object has a word for that, which belongs to the thread that came first and seldom changes hands: it is the
  * fastest to ask. For other threads, for the other groups of fields of an object, for arrays and for static fields a table of
