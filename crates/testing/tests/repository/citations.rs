@@ -16,7 +16,7 @@ const CITATION: &str = r"\[([A-Za-z]*[A-Z][A-Za-z]*\d\d|JVMS|Rapid)(?:[ ,][^\]]*
 const WITHOUT_KEY: &str = concat!(
     r"\bet al\b|\b([Ss]ections?|[Cc]hapters?|[Ff]igures?|[Ff]ig\.) \d|§",
     r"|\b(ASE|ATVA|CC|ECOOP|ICSE|ISSTA|OOPSLA|PLDI|POPL|PPoPP|SPIN|TOCS|TOPLAS) ?(19|20)\d\d",
-    r"|\b[Ss]eed 00\d|\b[Tt]he seeds?\b|\b([Tt]hesis|[Dd]issertation)\b|\b[Tt]he paper\b|\bDESIGN\.md|\b[Ff]irst design\b",
+    r"|\b[Ss]eed 00\d|\b([Tt]he|[Nn]o) seeds?\b|\b([Tt]hesis|[Dd]issertation)\b|\b[Tt]he paper\b|\bDESIGN\.md|\b[Ff]irst design\b",
 );
 
 fn cited(file: &File) -> Vec<(usize, String)> {
