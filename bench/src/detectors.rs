@@ -4,8 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use unsnarl_detect_dynamic::{DETECTORS, Options};
-use unsnarl_trace::open;
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_replay::open;
+use unsnarl_trace_analysis::Options;
 
 use crate::measure::{own_memory, own_time};
 use crate::traces::{Shape, generate};
@@ -67,15 +68,15 @@ pub(crate) fn print_one(name: &str, trace: &str) -> Result<(), String> {
         return Err(format!("there is no detector {name}"));
     }
     let mut detector = entry.map(|entry| (entry.make)(&Options::default()));
-    let mut batch = Vec::new();
+    let (mut batch, mut flagged) = (Vec::new(), Vec::new());
     loop {
         source.next_batch(&mut batch).map_err(|error| error.to_string())?;
         if batch.is_empty() {
             break;
         }
         if let Some(detector) = &mut detector {
-            detector.on_all(&batch, source.tables());
-            detector.take_racing_events();
+            detector.on_batch(&batch, source.tables(), &mut flagged);
+            flagged.clear();
         }
     }
     let memory = own_memory().ok_or("this system does not tell about memory")?;

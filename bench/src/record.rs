@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use unsnarl_trace::{Source, session};
+use unsnarl_events::Source;
 
 use crate::check::{compile, programs};
 use crate::measure::{self, Run, best_of_three};
@@ -268,7 +268,7 @@ fn all_events(agent: &Path, classes: &Path) -> Result<(), String> {
     let session = folder.path().join("session");
     let run = subject.run_once(Some((agent, "filters=")), &session)?;
     let bytes = size(&session) as f64;
-    let mut source = session::open(&session).map_err(|error| error.to_string())?;
+    let mut source = unsnarl_replay::open_session(&session).map_err(|error| error.to_string())?;
     let (mut batch, mut events) = (Vec::new(), 0);
     loop {
         source.next_batch(&mut batch).map_err(|error| error.to_string())?;

@@ -5,12 +5,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use unsnarl_entity::{EntityId, SecondaryMap};
-use unsnarl_trace::session::format::{
+use unsnarl_events::{Event, LockId, Operation, ThreadId, VariableId};
+use unsnarl_recording::format::{
     ARENA_MARK, CHUNK_HEADER, CHUNK_MARK, CHUNKS_FILE, Kind, LOG_FILE, MARK, MARK_FILE, SITES_FILE,
     arena_file,
 };
-use unsnarl_trace::session::{ChunkPlace, SiteOperation, SiteRecord, Volatility};
-use unsnarl_trace::{Event, LockId, Operation, ThreadId, VariableId};
+use unsnarl_recording::{ChunkPlace, FieldName, SiteNumber, SiteOperation, SiteRecord, Volatility};
 
 /// How many fields an object has.
 const FIELDS: usize = 4;
@@ -44,19 +44,21 @@ impl SessionWriter {
         let mut sites = Vec::new();
         for number in 0..PLACES * FIELDS {
             let record = SiteRecord {
-                number: number as u32 + 1,
+                number: SiteNumber(number as u32 + 1),
                 class: b"a/Account".to_vec(),
                 method: format!("m{}", number / 100).into(),
                 descriptor: b"()V".to_vec(),
                 is_static: false,
                 file: b"Account.java".to_vec(),
                 line: Some(number as u16),
-                operation: SiteOperation::Field {
-                    class: b"a/Account".to_vec(),
-                    name: format!("f{}", number % FIELDS).into(),
-                    descriptor: b"I".to_vec(),
-                    volatility: Volatility::Plain,
-                },
+                operation: SiteOperation::Field(
+                    FieldName {
+                        class: b"a/Account".to_vec(),
+                        name: format!("f{}", number % FIELDS).into(),
+                        descriptor: b"I".to_vec(),
+                    },
+                    Volatility::Plain,
+                ),
             };
             record.write(&mut sites);
         }

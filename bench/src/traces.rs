@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::std_text::StdWriter;
-use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId, open};
+use unsnarl_events::std_text::StdWriter;
+use unsnarl_events::{Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_replay::open;
+use unsnarl_trace_analysis::Options;
 
 use crate::measure::{own_memory, processor_of_three};
 use crate::sessions::SessionWriter;
@@ -107,8 +109,9 @@ pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), Strin
         }
         events += batch.len() as u64;
         if with_races {
-            detector.on_all(&batch, source.tables());
-            racing += detector.take_racing_events().len() as u64;
+            let mut flagged = Vec::new();
+            detector.on_batch(&batch, source.tables(), &mut flagged);
+            racing += flagged.len() as u64;
         }
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::{env, fs};
 
 /// What the agent is made of, from the root of the workspace.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "runtime",
     "models",
     "crates/agent",
@@ -19,7 +19,8 @@ const SOURCES: [&str; 9] = [
     "crates/instrument",
     "crates/launch",
     "crates/models",
-    "crates/trace",
+    "crates/events",
+    "crates/recording",
 ];
 
 fn main() {

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use unsnarl_trace::Source;
-use unsnarl_trace::rapid_bin::RapidBinReader;
+use unsnarl_events::Source;
+use unsnarl_events::rapid_bin::RapidBinReader;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut reader = RapidBinReader::new(bytes, Path::new("fuzz.bin"));

@@ -3,10 +3,11 @@
 #![no_main]
 
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{Plan, SiteNumbers, Volatility, reflection, rewrite, thread};
+use unsnarl_instrument::{Plan, SiteNumbers, reflection, rewrite, thread};
+use unsnarl_recording::{FieldName, Volatility};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    let volatility = |field: &unsnarl_instrument::FieldName| match field.name.len() % 4 {
+    let volatility = |field: &FieldName| match field.name.len() % 4 {
         0 => Volatility::Plain,
         1 => Volatility::Volatile,
         2 => Volatility::Final,

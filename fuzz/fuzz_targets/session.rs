@@ -2,9 +2,10 @@
 
 #![no_main]
 
-use unsnarl_trace::Source;
-use unsnarl_trace::session::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK};
-use unsnarl_trace::session::{ChunkPlace, Files, Session};
+use unsnarl_events::Source;
+use unsnarl_recording::format::{ARENA_MARK, CHUNK_HEADER, CHUNK_MARK};
+use unsnarl_recording::{ChunkPlace, Files};
+use unsnarl_replay::Session;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut parts = bytes.splitn(4, |&byte| byte == 0xFF).map(<[u8]>::to_vec);

@@ -4,9 +4,10 @@
 
 use std::path::Path;
 
-use unsnarl_detect_dynamic::{DETECTORS, Options};
-use unsnarl_trace::Source;
-use unsnarl_trace::std_text::StdReader;
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_events_analysis::Options;
+use unsnarl_events::Source;
+use unsnarl_events::std_text::StdReader;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut reader = StdReader::new(bytes, Path::new("fuzz.std"));
@@ -14,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut batch = Vec::new();
     while reader.next_batch(&mut batch).is_ok() && !batch.is_empty() {
         for detector in &mut detectors {
-            detector.on_all(&batch, reader.tables());
+            detector.on_batch(&batch, reader.tables(), &mut Vec::new());
         }
     }
     for detector in detectors {

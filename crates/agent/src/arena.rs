@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::MmapRaw;
-use unsnarl_trace::session::format::{
+use unsnarl_recording::format::{
     ARENA_MARK, CHUNK_HEADER, CHUNK_MARK, CHUNKS_FILE, RETURNED_FILE, arena_file,
 };
-use unsnarl_trace::session::{ChunkPlace, ReturnedChunks};
+use unsnarl_recording::{ChunkPlace, ReturnedChunks};
 
 const SMALLEST: usize = 1 << 20;
 const LARGEST: usize = 64 << 20;

@@ -11,7 +11,9 @@
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{Conditional, FieldName, Plan, SiteNumber, Volatility, is_of_the_jdk};
+use unsnarl_events::Filter;
+use unsnarl_instrument::{Conditional, Plan, is_of_the_jdk, may_coalesce};
+use unsnarl_recording::{FieldName, SiteNumber, Volatility};
 
 use crate::ahead::Ahead;
 
@@ -278,16 +280,20 @@ impl Fields {
 
     /// The cell of a field that is not volatile.
     fn plain(&self, name: &FieldName, class: &[u8], field: Field, plan: &Plan) -> u64 {
-        let is_watched = plan.events.fields && plan.watches_field(&name.name);
-        if !is_watched || field.volatility == Volatility::Final && plan.filters.escape {
+        let is_watched = plan.spec.events.fields && plan.watches_field(&name.name);
+        if !is_watched
+            || field.volatility == Volatility::Final && plan.spec.filters.contains(Filter::Escape)
+        {
             return RESOLVED | SKIPPED;
         }
         if is_of_the_jdk(class) && self.is_fork_join_task(class) {
             return RESOLVED | SKIPPED;
         }
         let (group, place) = match field.group {
-            _ if !plan.filters.take_together() => return RESOLVED,
-            Some(Group::OfStatics(number)) if field.is_constant && plan.filters.escape => {
+            _ if !may_coalesce(plan.spec.filters) => return RESOLVED,
+            Some(Group::OfStatics(number))
+                if field.is_constant && plan.spec.filters.contains(Filter::Escape) =>
+            {
                 return RESOLVED | CONSTANT | u64::from(number) << GROUP;
             }
             Some(Group::OfStatics(number)) => (number.into(), 0),

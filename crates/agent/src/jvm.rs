@@ -28,12 +28,11 @@ use jvmti_bindings::sys::jvmti::{
     jvmtiInterface_1_,
 };
 use unsnarl_launch::Agent;
-use unsnarl_trace::session::NameRecord;
-use unsnarl_trace::session::format::{ENDED_IN_LOG, USUAL_IN_LOG};
+use unsnarl_recording::format::{ENDED_IN_LOG, USUAL_IN_LOG};
+use unsnarl_recording::{AgentOptions, Destination, NameRecord};
 
-use crate::options::{self, Place};
 use crate::session::Session;
-use crate::watch::Watch;
+use crate::watch::{self, Watch};
 
 /// The names and bytes of the runtime's classes.
 const RUNTIME: &[(&CStr, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/runtime.rs"));
@@ -73,20 +72,23 @@ unsafe extern "system" fn Agent_OnLoad(
 ) -> jint {
     // SAFETY: the JVM passes a string that ends with zero, or null.
     let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_string_lossy());
-    let Ok(options) = options::parse(text.as_deref().unwrap_or_default()) else { return JNI_OK };
+    let Ok(options) = AgentOptions::parse(text.as_deref().unwrap_or_default()) else {
+        return JNI_OK;
+    };
     // The agent may be named twice: on the command line and in the environment.
     if WATCH.get().is_some() {
         return JNI_OK;
     }
-    let Ok(session) = Session::create(&options.place, options.limit, &options.plan) else {
+    let Ok(session) = Session::create(&options) else {
         return JNI_OK;
     };
-    let child = match (&options.place, &text) {
-        (Place::Run(_), Some(text)) => own_library()
+    let Ok(plan) = watch::plan(&options.spec) else { return JNI_OK };
+    let child = match (&options.destination, &text) {
+        (Destination::Run(_), Some(text)) => own_library()
             .map(|library| Agent { library, options: text.clone().into_owned().into() }),
         _ => None,
     };
-    let watch = WATCH.get_or_init(|| Watch::new(session, options, child));
+    let watch = WATCH.get_or_init(|| Watch::new(session, plan, &options, child));
     if watch.session.begin().is_err() {
         return JNI_OK;
     }

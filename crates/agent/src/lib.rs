@@ -8,6 +8,5 @@ mod ahead;
 mod arena;
 mod fields;
 mod jvm;
-mod options;
 mod session;
 mod watch;

@@ -8,17 +8,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use unsnarl_instrument::Plan;
 use unsnarl_models::Models;
-use unsnarl_trace::Filter;
-use unsnarl_trace::session::format::{
+use unsnarl_recording::format::{
     CLASSES_FILE, EXACT_FILE, FILTERS_FILE, LOG_FILE, MARK, MARK_FILE, NAMES_FILE, RUN_FILE,
     SITES_FILE, STACKS_FILE, living_file, models_file,
 };
-use unsnarl_trace::session::{ClassRecord, NameRecord, SiteRecord, StackRecord, is_locked};
+use unsnarl_recording::{
+    AgentOptions, ClassRecord, Destination, NameRecord, SiteRecord, StackRecord, is_locked,
+};
 
 use crate::arena::{Arenas, Chunk};
-use crate::options::Place;
 
 /// How long a thread waits for a chunk to come back, at most. Then it gets one beyond the limit: it is slowed
 /// and never stopped.
@@ -44,12 +43,12 @@ pub(crate) struct Session {
 
 impl Session {
     /// Makes the folder, if it is not there, and the files in it. A folder that has a session already is
-    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again. Whether
-    /// the plan leaves nothing out is said in it.
-    pub(crate) fn create(place: &Place, limit: Option<usize>, plan: &Plan) -> io::Result<Self> {
-        let (folder, watcher) = match place {
-            Place::Folder(folder) => (folder.clone(), None),
-            Place::Run(run) => {
+    /// an error, and so is a run that nobody watches any more. With a limit, chunks are used again. What
+    /// is left out is written down in it.
+    pub(crate) fn create(options: &AgentOptions) -> io::Result<Self> {
+        let (folder, watcher) = match &options.destination {
+            Destination::Folder(folder) => (folder.clone(), None),
+            Destination::Run(run) => {
                 let watcher = File::open(run.join(RUN_FILE))?;
                 if !is_locked(&watcher) {
                     return Err(io::Error::other("nobody watches the run any more"));
@@ -65,20 +64,13 @@ impl Session {
         let [log, sites, classes, names, stacks] =
             [LOG_FILE, SITES_FILE, CLASSES_FILE, NAMES_FILE, STACKS_FILE]
                 .map(|name| file(name).map(Mutex::new));
-        let arenas = Mutex::new(Arenas::new(&folder, limit)?);
-        if plan.events.exact {
+        let arenas = Mutex::new(Arenas::new(&folder, options.limit.map(|limit| limit as usize))?);
+        if options.spec.events.exact {
             file(EXACT_FILE)?;
         }
         let mut filters = file(FILTERS_FILE)?;
-        for filter in Filter::ALL {
-            let is_used = match filter {
-                Filter::Epoch => plan.filters.epoch,
-                Filter::Escape => plan.filters.escape,
-                Filter::Owner => plan.filters.owner,
-            };
-            if is_used {
-                writeln!(filters, "{}", filter.name())?;
-            }
+        for filter in options.spec.filters.iter() {
+            writeln!(filters, "{}", filter.name())?;
         }
         let mut mark = file(&format!("{MARK_FILE}.new"))?;
         mark.lock()?;

@@ -6,23 +6,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use memmap2::MmapOptions;
-use unsnarl_classfile::read::{Attribute, ClassFile, Constant};
+use unsnarl_classfile::read::{ClassFile, Constant};
 use unsnarl_classfile::{flags, mutf8};
+use unsnarl_events::Filter;
 use unsnarl_instrument::{
-    AskedMethod, Caller, Calls, Dispatch, Events, FieldName, MethodName, MethodNumber, Operation,
-    Plan, RecordedCall, RewriteError, Site, SiteNumber, SiteNumbers, Surroundings, Task,
-    Volatility, hidden, identity, is_of_the_jdk, process, reflection, rewrite, thread,
+    AskedMethod, Caller, Calls, KnownClasses, MethodNumber, Plan, RecordedCall, RewriteError,
+    SiteNumbers, Task, hidden, identity, is_of_the_jdk, may_coalesce, process, reflection, rewrite,
+    thread,
 };
 use unsnarl_launch::Agent;
 use unsnarl_models::Relay;
-use unsnarl_trace::session::{
-    self, ClassRecord, ClassTable, FieldRecord, SiteOperation, SiteRecord,
+use unsnarl_recording::{
+    AgentOptions, ClassRecord, ClassTable, Dispatch, FieldName, FieldRecord, MethodName,
+    RecordedEvents, RecordingSpec, SiteNumber, SiteOperation, Volatility,
 };
 
 use crate::ahead::Ahead;
 use crate::fields::Fields;
-use crate::options::Options;
 use crate::session::{Session, lock};
+
+/// So many objects cost the reader about a hundred megabytes.
+const SWEEP_EVERY: u32 = 250_000;
+/// For so many times what a sweep took there is none, unless it was asked for them.
+const SWEEP_PAUSE: u32 = 15;
 
 /// Classes through which others are called, as beginnings of internal names.
 const PASSES_ON: [&[u8]; 8] = [
@@ -35,6 +41,17 @@ const PASSES_ON: [&[u8]; 8] = [
     b"java/lang/invoke/DelegatingMethodHandle$Holder",
     b"java/lang/invoke/Invokers$Holder",
 ];
+
+/// What to record, with the names of fields that the spec has in a file.
+pub(crate) fn plan(spec: &RecordingSpec) -> std::io::Result<Plan> {
+    let mut plan = Plan::new(spec.clone());
+    if let Some(file) = &spec.planned_fields {
+        let names = std::fs::read(file)?;
+        let names = names.split(|&byte| byte == b'\n').filter(|name| !name.is_empty());
+        plan.fields = Some(names.map(<[u8]>::to_vec).collect());
+    }
+    Ok(plan)
+}
 
 /// The agent's state in a JVM.
 #[derive(Debug)]
@@ -60,9 +77,17 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn new(session: Session, options: Options, child: Option<Agent>) -> Self {
-        let Options { plan, models, sweep_every, sweep_pause, .. } = options;
-        let models = session.models(&models);
+    pub(crate) fn new(
+        session: Session,
+        plan: Plan,
+        options: &AgentOptions,
+        child: Option<Agent>,
+    ) -> Self {
+        let models = session.models(&options.models);
+        let (sweep_every, sweep_pause) = match options.sweep {
+            Some(count) => (count, 0),
+            None => (SWEEP_EVERY, SWEEP_PAUSE),
+        };
         Self {
             sweep_every,
             sweep_pause,
@@ -145,7 +170,8 @@ impl Watch {
                 return None;
             }
             _ if self.is_library(name) => {
-                let plan = self.plan.clone().with(Events::SYNCHRONIZATION);
+                let mut plan = self.plan.clone();
+                plan.spec = plan.spec.with(RecordedEvents::SYNCHRONIZATION);
                 let library = Library {
                     watch: self,
                     monitors: self.is_analysed(name),
@@ -188,10 +214,10 @@ impl Watch {
         class: &ClassFile<'_>,
         bytes: &[u8],
         plan: &Plan,
-        surroundings: &dyn Surroundings,
+        known_classes: &dyn KnownClasses,
     ) -> Result<Option<Vec<u8>>, RewriteError> {
         let keeps_ids = self.fields().keeps_ids(class.name());
-        let Some(rewritten) = rewrite(bytes, plan, &self.numbers, surroundings, keeps_ids)? else {
+        let Some(rewritten) = rewrite(bytes, plan, &self.numbers, known_classes, keeps_ids)? else {
             return Ok(None);
         };
         for note in &rewritten.notes {
@@ -199,7 +225,7 @@ impl Watch {
         }
         let mut fields = self.fields_mut();
         for site in &rewritten.sites {
-            if let Operation::Field(field, volatility) = &site.operation {
+            if let SiteOperation::Field(field, volatility) = &site.operation {
                 fields.add_site(site.number, field.clone(), *volatility);
             }
         }
@@ -207,22 +233,19 @@ impl Watch {
             fields.add_conditional(conditional);
         }
         drop(fields);
-        let file = source_file(class);
-        let sites: Vec<_> =
-            rewritten.sites.into_iter().map(|site| record(class.name(), &file, site)).collect();
         // The table knows a site before any event can name it.
-        self.session.add_sites(&sites);
+        self.session.add_sites(&rewritten.sites);
         Ok(Some(rewritten.bytes))
     }
 
     /// Whether redundant accesses are left out.
     pub(crate) fn filters(&self) -> bool {
-        self.plan.filters.take_together()
+        may_coalesce(self.plan.spec.filters)
     }
 
     /// Zeros for so many bytes, which stay there as long as the JVM; nothing if what owners do is recorded.
     pub(crate) fn owners(&self, bytes: usize) -> Option<*mut u8> {
-        if !self.plan.filters.owner {
+        if !self.plan.spec.filters.contains(Filter::Owner) {
             return None;
         }
         // Only what is touched takes memory.
@@ -237,12 +260,12 @@ impl Watch {
 
     /// Whether it is told how threads come to places; where all calls are, there is no need.
     pub(crate) fn tells_stacks(&self) -> bool {
-        !self.plan.events.methods
+        !self.plan.spec.events.methods
     }
 
     /// The index of the first element of arrays that is recorded, and the one behind the last.
     pub(crate) fn elements(&self) -> (u32, u32) {
-        (self.plan.elements.first, self.plan.elements.end())
+        (self.plan.spec.elements.start(), self.plan.spec.elements.end())
     }
 
     /// What the runtime has to know of a probe, as `UnsnarlSites` has it.
@@ -281,7 +304,7 @@ impl Watch {
         let fields = class.fields.iter().map(|field| FieldRecord {
             name: class.member_name(field).to_vec(),
             descriptor: class.member_descriptor(field).to_vec(),
-            volatility: in_tables(Volatility::of(field.access)),
+            volatility: Volatility::of(field.access),
             is_static: field.access & flags::STATIC != 0,
         });
         let record = ClassRecord {
@@ -310,7 +333,7 @@ impl Watch {
 
     /// Whether monitors that are entered are recorded.
     pub(crate) fn tells_monitors(&self) -> bool {
-        self.plan.events.synchronization
+        self.plan.spec.events.synchronization
     }
 
     /// Whether code of a class has probes.
@@ -330,8 +353,8 @@ impl Watch {
     }
 
     /// The number of a further place in the code.
-    pub(crate) fn new_site(&self) -> u32 {
-        self.numbers.take(1).0
+    pub(crate) fn new_site(&self) -> SiteNumber {
+        self.numbers.take(1)
     }
 
     /// A class of the library that is not watched, of which synchronization is recorded nevertheless.
@@ -379,9 +402,11 @@ impl Watch {
     pub(crate) fn models(&self, method: u32, class: &[u8]) -> u8 {
         let Some(asked) = self.calls.method(MethodNumber(method)) else { return 0 };
         let AskedMethod { name, descriptor, caller } = asked;
-        let class = session::internal_name(class);
+        let class = unsnarl_recording::internal_name(class);
         let classes = self.classes();
-        let model = classes.model(self.calls.models(), &class, &name, &descriptor);
+        let has_model =
+            |class: &[u8]| self.calls.models().method(class, &name, &descriptor).is_some();
+        let model = classes.model(&class, &name, &descriptor, has_model);
         let Some(model) = model else { return 0 };
         let method = MethodName { class: model.to_vec(), name, descriptor };
         self.calls.known_call(model, &method, caller).map_or(0, |call| call.answer())
@@ -414,7 +439,7 @@ impl Watch {
     }
 }
 
-impl Surroundings for Watch {
+impl KnownClasses for Watch {
     fn volatility(&self, field: &FieldName) -> Volatility {
         self.fields().volatility(field)
     }
@@ -447,7 +472,8 @@ impl Surroundings for Watch {
         if !dispatch.is_virtual() {
             // No class inherits a constructor.
             let may_be_inherited = name != b"<init>";
-            return match classes.model(models, class, name, descriptor) {
+            let has_model = |class: &[u8]| models.method(class, name, descriptor).is_some();
+            return match classes.model(class, name, descriptor, has_model) {
                 Some(model) if may_be_inherited || model == class => {
                     self.calls.known_call(model, method, Caller::Program)
                 }
@@ -482,7 +508,7 @@ struct Library<'w> {
     relay: Option<&'w Relay>,
 }
 
-impl Surroundings for Library<'_> {
+impl KnownClasses for Library<'_> {
     fn volatility(&self, _field: &FieldName) -> Volatility {
         Volatility::Plain
     }
@@ -503,74 +529,16 @@ impl Surroundings for Library<'_> {
     }
 }
 
-fn in_tables(volatility: Volatility) -> session::Volatility {
-    match volatility {
-        Volatility::Plain => session::Volatility::Plain,
-        Volatility::Final => session::Volatility::Final,
-        Volatility::Volatile => session::Volatility::Volatile,
-        Volatility::Unknown => session::Volatility::Unknown,
-    }
-}
-
 /// Where the name of the class ends that has the lambda expression that a class is made of.
 fn end_of_host(class: &[u8]) -> Option<usize> {
     const LAMBDA: &[u8] = b"$$Lambda";
     class.windows(LAMBDA.len()).position(|part| part == LAMBDA)
 }
 
-fn record(class: &[u8], file: &[u8], site: Site) -> SiteRecord {
-    let operation = match site.operation {
-        Operation::Field(field, volatility) => SiteOperation::Field {
-            class: field.class,
-            name: field.name,
-            descriptor: field.descriptor,
-            volatility: in_tables(volatility),
-        },
-        Operation::Element => SiteOperation::Element,
-        Operation::Monitor => SiteOperation::Monitor,
-        Operation::UntestedWait => SiteOperation::UntestedWait,
-        Operation::ClassInitialized => SiteOperation::ClassInitialized,
-        Operation::Call(method, dispatch) => SiteOperation::Call {
-            class: method.class,
-            name: method.name,
-            descriptor: method.descriptor,
-            dispatch: match dispatch {
-                Dispatch::Static => session::Dispatch::Static,
-                Dispatch::Special => session::Dispatch::Special,
-                Dispatch::Virtual | Dispatch::Interface => session::Dispatch::Virtual,
-            },
-        },
-        Operation::Task => SiteOperation::Task,
-        Operation::Method => SiteOperation::Method,
-        Operation::Caller => SiteOperation::Caller,
-        Operation::Allocation => SiteOperation::Allocation,
-    };
-    SiteRecord {
-        number: site.number.0,
-        class: class.to_vec(),
-        method: site.method,
-        descriptor: site.descriptor,
-        is_static: site.is_static,
-        file: file.to_vec(),
-        line: site.line,
-        operation,
-    }
-}
-
 /// Whether the name of `BaseStream.parallel` is in a class, for whatever.
 fn names_parallel(class: &ClassFile<'_>) -> bool {
     let is_name = |constant| matches!(constant, Ok(Constant::Utf8(name)) if name == b"parallel");
     class.pool.indices().any(|index| is_name(class.pool.get(index)))
-}
-
-/// The source file of a class; empty if it does not tell.
-fn source_file(class: &ClassFile<'_>) -> Vec<u8> {
-    let attribute = class.attributes.find(&class.pool, b"SourceFile");
-    let decoded = attribute.ok().flatten().and_then(|it| it.decode(&class.pool).ok());
-    match decoded {
-        Some(Attribute::SourceFile(name)) => class.pool.utf8(name).unwrap_or_default().to_vec(),
-        _ => Vec::new(),
-    }
 }
 
 fn text(name: &[u8]) -> String {

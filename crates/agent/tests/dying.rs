@@ -5,7 +5,7 @@
 mod support;
 
 use support::Program;
-use unsnarl_trace::Operation;
+use unsnarl_events::Operation;
 
 #[test]
 fn variables_of_dead_objects_are_forgotten() {

@@ -7,8 +7,8 @@ mod support;
 use std::collections::HashSet;
 
 use support::{Program, Recording, kinds};
-use unsnarl_trace::session::format::Kind;
-use unsnarl_trace::{Operation, Variable};
+use unsnarl_events::{Operation, Variable};
+use unsnarl_recording::format::Kind;
 
 /// Threads of the JVM itself are started by `main` as well.
 fn without_system_threads(recording: &Recording, threads: &[&str]) -> Vec<String> {

@@ -7,8 +7,8 @@ mod support;
 use std::collections::HashMap;
 
 use support::{Program, Recording};
+use unsnarl_events::Source;
 use unsnarl_testing::Jdk;
-use unsnarl_trace::Source;
 
 const ROUNDS: usize = 3000;
 const WORKERS: [&str; 3] = ["worker-0", "worker-1", "worker-2"];

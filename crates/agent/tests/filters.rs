@@ -7,8 +7,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
+use unsnarl_events::{Filter, Operation, Sites, Source, Variable};
 use unsnarl_testing::Jdk;
-use unsnarl_trace::{Filter, Operation, Sites, Source, Variable};
 
 const RACY: [&str; 17] = [
     "branchRacy",
@@ -302,7 +302,7 @@ fn what_is_settled_is_not_told_again() {
         assert!((1..10).contains(&accesses("compared")), "{}", jdk.name());
         assert!((2..10).contains(&accesses("looked")), "{}", jdk.name());
         let is_copied =
-            |object: &unsnarl_trace::Object| tables.names[object.class] == *b"java.lang.Object";
+            |object: &unsnarl_events::Object| tables.names[object.class] == *b"java.lang.Object";
         // The lock and the constant, at most: none of the four elements has an id.
         assert!(tables.objects.values().filter(|object| is_copied(object)).count() <= 2);
     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use support::{Program, Recording, agent, printed};
 use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_events::{Operation, Variable, VariableId};
 use unsnarl_findings::Finding;
 use unsnarl_testing::Jdk;
-use unsnarl_trace::{Operation, Variable, VariableId};
 
 const JAVA_UTIL: &str = ",include=*:java.util.*";
 const NEVER_WATCHED: &str = "classes that hooks need or cannot understand: ";

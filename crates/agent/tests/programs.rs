@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use support::{Program, Recording, printed};
-use unsnarl_trace::{Event, Operation};
+use unsnarl_events::{Event, Operation};
 
 const PROGRAMS: [&str; 11] = [
     "Accesses",

@@ -7,8 +7,9 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording, racing_while_read};
-use unsnarl_detect_dynamic::{DETECTORS, Options};
-use unsnarl_trace::{Event, Operation, Source, ThreadId, Variable};
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_events::{Event, Operation, Source, ThreadId, Variable};
+use unsnarl_trace_analysis::Options;
 
 #[test]
 fn racy_twins_race_and_the_others_do_not() {
@@ -171,7 +172,7 @@ fn many_elements_are_copied_at_once() {
     for jdk in unsnarl_testing::jdks() {
         let program = Program::compile(&jdk, "LargeCopies");
         unsnarl_testing::run(&mut program.watched(&jdk, &[]));
-        let mut session = unsnarl_trace::session::open(&program.session()).unwrap();
+        let mut session = unsnarl_replay::open_session(&program.session()).unwrap();
         session.keep_elements();
         let mut detector = (DETECTORS[0].make)(&Options::default());
         let mut batch = Vec::new();
@@ -181,13 +182,14 @@ fn many_elements_are_copied_at_once() {
             if batch.is_empty() {
                 break;
             }
-            detector.on_all(&batch, session.tables());
-            racing.extend(detector.take_racing_events().iter().map(|event| {
-                match event.variable.variable(session.tables()) {
+            let mut flagged = Vec::new();
+            detector.on_batch(&batch, session.tables(), &mut flagged);
+            racing.extend(flagged.iter().map(
+                |event| match event.variable.variable(session.tables()) {
                     Variable::Element(_, index) => index,
                     other => panic!("{other:?}"),
-                }
-            }));
+                },
+            ));
         }
         assert_eq!(racing, [65_536, 190_000].into(), "{}", jdk.name());
     }

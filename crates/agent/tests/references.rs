@@ -6,7 +6,7 @@ mod support;
 
 use support::{Program, Recording};
 use unsnarl_detect_dynamic::Escape;
-use unsnarl_trace::{Container, ObjectId, Operation, Sites, Variable};
+use unsnarl_events::{Container, ObjectId, Operation, Sites, Variable};
 
 const OPTIONS: &str = ",events=fields:arrays:synchronization:allocations:references,filters=";
 
@@ -75,7 +75,7 @@ fn references(recording: &Recording) -> Vec<String> {
     let tables = recording.tables();
     let class = |object| class(recording, object);
     let field = |field| {
-        let field: unsnarl_trace::Field = tables.fields[field];
+        let field: unsnarl_events::Field = tables.fields[field];
         format!("{}.{}", tables.text(field.class), tables.text(field.name))
     };
     let Sites::Known(sites) = &tables.sites else { panic!("sites are known") };

@@ -15,6 +15,7 @@ mod instruction;
 pub mod mutf8;
 mod opcode;
 pub mod read;
+pub mod resolution;
 
 pub use descriptor::{FieldType, MethodDescriptor, Primitive};
 pub use frame::{Frame, VerificationType};

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::bail;
 use unsnarl_detect_dynamic::{DetectorEntry, RacingEvent};
+use unsnarl_events::{self as trace, Tables};
 use unsnarl_findings::Frame;
-use unsnarl_trace::{self as trace, Tables};
 
 use crate::ExitStatus;
 use crate::accept::judged;

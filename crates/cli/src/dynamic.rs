@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, DetectorEntry, Options, RacingEvent};
 use unsnarl_detect_dynamic::{Executed, Outline, Places, on_all_in_parallel};
+use unsnarl_events::{Event, Source, Tables, TraceError};
 use unsnarl_findings::{Finding, Report, Rule, Statistic};
-use unsnarl_trace::session::format::RUN_FILE;
-use unsnarl_trace::session::sessions_of;
-use unsnarl_trace::{Event, Source, Tables, TraceError};
+use unsnarl_recording::format::RUN_FILE;
+use unsnarl_recording::sessions_of;
 
 use crate::args::DetectArguments;
 

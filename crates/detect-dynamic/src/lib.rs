@@ -1,45 +1,12 @@
-//! The detectors that look at traces, one file each, and the table of them. They see events; where
-//! these come from, a file or a running program, they do not know.
+//! The detectors that look at traces, one file or folder each in [`detectors`], and the table of them. They see events;
+//! where these come from, a file or a running program, they do not know.
+//!
+//! What they are built from is in `trace-analysis`. Here are, besides the detectors, what several of them say of what they found
+//! ([`reporting`]) and how runs are reordered ([`prediction`]).
 
-mod calls;
-mod clocks;
-mod critical_wait;
-mod deadlock;
-mod describe;
-mod detector;
-mod eraser;
-mod escape;
-mod executed;
-mod happens_before;
-mod indefinite_wait;
-mod kept_locks;
-mod lasts;
-mod lock_cycles;
-mod lock_order;
-mod locksets;
-mod lost_notify;
-mod multilockset;
-mod object_race;
-mod outline;
-mod periods;
-mod predicted;
+mod detectors;
 mod prediction;
-mod protections;
-mod races;
-mod stale_value;
-mod steps;
-mod sync_preserving;
-mod sync_preserving_deadlock;
-mod two_lockset;
-mod vector_clock;
-mod waiting_cycle;
-mod wcp;
-mod witnesses;
+mod reporting;
 
-pub use detector::{
-    Accessed, Checked, DETECTORS, Detector, DetectorEntry, EventKind, Needs, Options,
-};
-pub use detector::{RacingEvent, kind_of, on_all_in_parallel};
-pub use escape::Escape;
-pub use executed::{Executed, Places};
-pub use outline::Outline;
+pub use detectors::DETECTORS;
+pub use prediction::WindowSize;

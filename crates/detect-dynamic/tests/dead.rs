@@ -5,14 +5,14 @@ mod support;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, DETECTORS, Detector, Options, RacingEvent};
+use support::{tables, trace, well_formed};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{
+use unsnarl_events::{
     Channel, ChannelId, Elements, Event, Lock, LockId, Object, ObjectId, Operation, SiteId, Tables,
     ThreadId, VariableId,
 };
-
-use support::{tables, trace, well_formed};
+use unsnarl_trace_analysis::{Analysis, Flagged, Options, Outcome};
 
 /// The locks and channels that a round has for itself; those before and behind them are for all rounds.
 const OWN: [usize; 2] = [1, 2];
@@ -102,26 +102,27 @@ fn tables_of(numbers: impl Iterator<Item = usize>) -> Tables {
     tables
 }
 
-type Told = (Vec<RacingEvent>, Vec<String>, Vec<(&'static str, u64)>);
+type Told = (Vec<Flagged>, Vec<String>, Vec<(&'static str, u64)>);
 
-fn finish(mut detector: Box<dyn Detector>, tables: &Tables) -> Told {
-    let racing = detector.take_racing_events();
-    let Checked { findings, stats, .. } = detector.finish(tables);
+fn finish(detector: Box<dyn Analysis>, racing: Vec<Flagged>, tables: &Tables) -> Told {
+    let Outcome { findings, statistics, .. } = detector.finish(tables);
     let mut findings: Vec<String> = findings.iter().map(|it| format!("{it:?}")).collect();
     findings.sort();
-    (racing, findings, stats)
+    (racing, findings, statistics)
 }
 
-fn without_deaths(mut detector: Box<dyn Detector>, rounds: &[Vec<Event>]) -> Told {
+fn without_deaths(mut detector: Box<dyn Analysis>, rounds: &[Vec<Event>]) -> Told {
+    let mut racing = Vec::new();
     let tables = tables_of(0..LASTING.len() + OWN.len() * rounds.len());
     for (round, events) in rounds.iter().enumerate() {
         let events: Vec<Event> = events.iter().map(|it| renumbered(it, round, false)).collect();
-        detector.on_all(&events, &tables);
+        detector.on_batch(&events, &tables, &mut racing);
     }
-    finish(detector, &tables)
+    finish(detector, racing, &tables)
 }
 
-fn with_deaths(mut detector: Box<dyn Detector>, rounds: &[Vec<Event>]) -> Told {
+fn with_deaths(mut detector: Box<dyn Analysis>, rounds: &[Vec<Event>]) -> Told {
+    let mut racing = Vec::new();
     let mut tables = tables_of((0..LASTING.len() + OWN.len()).map(|it| numbered(it, 0, false)));
     for (round, events) in rounds.iter().enumerate() {
         let mut events: Vec<Event> = events.iter().map(|it| renumbered(it, round, true)).collect();
@@ -133,9 +134,9 @@ fn with_deaths(mut detector: Box<dyn Detector>, rounds: &[Vec<Event>]) -> Told {
             tell(Operation::ForgetChannel(ChannelId::from_index(own)));
         }
         tell(Operation::Swept);
-        detector.on_all(&events, &tables);
+        detector.on_batch(&events, &tables, &mut racing);
     }
-    finish(detector, &tables)
+    finish(detector, racing, &tables)
 }
 
 proptest! {
@@ -145,7 +146,7 @@ proptest! {
     fn what_has_died_is_told_as_if_it_lived(rounds in rounds()) {
         for entry in &DETECTORS {
             let make = || (entry.make)(&Options::default());
-            if make().takes_dead() {
+            if (entry.needs)(&Options::default()).handles_retirement {
                 let (with, without) = (with_deaths(make(), &rounds), without_deaths(make(), &rounds));
                 prop_assert_eq!(with, without, "{}", entry.name);
             }
@@ -275,6 +276,6 @@ fn who_waits_for_ever_is_told_however_long_ago_that_began() {
 #[test]
 fn detectors_that_run_by_default_take_it() {
     for entry in DETECTORS.iter().filter(|entry| entry.is_default) {
-        assert!((entry.make)(&Options::default()).takes_dead(), "{}", entry.name);
+        assert!((entry.needs)(&Options::default()).handles_retirement, "{}", entry.name);
     }
 }

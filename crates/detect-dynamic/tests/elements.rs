@@ -5,13 +5,14 @@
 mod support;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_entity::EntityId;
-use unsnarl_findings::Finding;
-use unsnarl_trace::{
+use unsnarl_events::{
     Elements, Event, LockId, Object, ObjectId, Operation, SiteId, Tables, ThreadId, Variable,
     VariableId,
 };
+use unsnarl_findings::Finding;
+use unsnarl_trace_analysis::{AnalysisEntry, Flagged, Options, Outcome};
 
 const ARRAYS: usize = 2;
 /// More than two blocks of the arrays in happens-before.
@@ -111,22 +112,21 @@ fn events(steps: &[(usize, Step)], tables: &Tables) -> [Vec<Event>; 2] {
 
 /// What a detector tells, with variables as what they stand for.
 fn told(
-    entry: &DetectorEntry,
+    entry: &AnalysisEntry,
     events: &[Event],
     tables: &Tables,
 ) -> Option<impl PartialEq + std::fmt::Debug + use<>> {
     let mut detector = (entry.make)(&Options::default());
-    if !detector.takes_elements() {
+    if !(entry.needs)(&Options::default()).array_ranges {
         return None;
     }
-    detector.on_all(events, tables);
-    let racing = detector.take_racing_events();
-    let racing =
-        racing.iter().map(|event: &RacingEvent| (event.site, event.variable.variable(tables)));
+    let mut racing = Vec::new();
+    detector.on_batch(events, tables, &mut racing);
+    let racing = racing.iter().map(|event: &Flagged| (event.site, event.variable.variable(tables)));
     let racing: Vec<(SiteId, Variable)> = racing.collect();
-    let Checked { findings, stats, .. } = detector.finish(tables);
+    let Outcome { findings, statistics, .. } = detector.finish(tables);
     let shown: Vec<String> = findings.iter().map(|it: &Finding| format!("{it:?}")).collect();
-    Some((racing, shown, stats))
+    Some((racing, shown, statistics))
 }
 
 proptest! {
@@ -152,6 +152,6 @@ proptest! {
 #[test]
 fn the_default_detectors_take_elements() {
     for entry in DETECTORS.iter().filter(|entry| entry.is_default) {
-        assert!((entry.make)(&Options::default()).takes_elements(), "{}", entry.name);
+        assert!((entry.needs)(&Options::default()).array_ranges, "{}", entry.name);
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Escape;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{
+use unsnarl_events::{
     Container, Event, Field, FieldId, Object, ObjectId, Operation, SiteId, Store, Tables, Thread,
     ThreadId, Variable, VariableId,
 };
+use unsnarl_trace_analysis::escape::Escape;
 
 const COUNT: usize = 5;
 

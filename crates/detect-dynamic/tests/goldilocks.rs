@@ -9,9 +9,8 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId, VariableId};
-
 use support::{told, trace, variable_of};
+use unsnarl_events::{ChannelId, Event, LockId, Operation, ThreadId, VariableId};
 
 /// Who knows of an access, and through what others learn of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

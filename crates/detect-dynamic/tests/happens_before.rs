@@ -7,17 +7,16 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Accessed, Checked, Options, RacingEvent};
+use support::{closure, is_edge, tables, trace, variable_of};
 use unsnarl_entity::EntityId;
-use unsnarl_findings::{AccessKind, Finding, Frame};
-use unsnarl_trace::{
+use unsnarl_events::{
     Event, Field, LockId, Method, Object, Operation, Site, SiteId, Sites, Tables, Thread, ThreadId,
     Variable, VariableId,
 };
+use unsnarl_findings::{AccessKind, Finding, Frame};
+use unsnarl_trace_analysis::{Accessed, Flagged, Options, Outcome};
 
-use support::{closure, is_edge, tables, trace, variable_of};
-
-fn run(events: &[Event], tables: &Tables) -> (Vec<RacingEvent>, Checked) {
+fn run(events: &[Event], tables: &Tables) -> (Vec<Flagged>, Outcome) {
     support::run("happens-before", Options::default(), events, tables)
 }
 
@@ -88,7 +87,7 @@ proptest! {
     #[test]
     fn every_pair_is_told_on_request(events in trace()) {
         let tables = tables();
-        let (racing, checked) = support::run("happens-before", Options { all: true }, &events, &tables);
+        let (racing, checked) = support::run("happens-before", Options::new(true), &events, &tables);
         let told: BTreeSet<(usize, usize)> = checked.findings.iter().map(pair).collect();
         let expected = races(&events);
         prop_assert_eq!(&told, &expected);

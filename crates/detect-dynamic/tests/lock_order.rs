@@ -7,12 +7,11 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, Options};
-use unsnarl_entity::EntityId;
-use unsnarl_findings::{Finding, Frame, Severity};
-use unsnarl_trace::{ChannelId, Event, Lock, LockId, Operation, SiteId, Thread, ThreadId};
-
 use support::{Holding, closure, is_edge_of_periods, run, tables, well_formed};
+use unsnarl_entity::EntityId;
+use unsnarl_events::{ChannelId, Event, Lock, LockId, Operation, SiteId, Thread, ThreadId};
+use unsnarl_findings::{Finding, Frame, Severity};
+use unsnarl_trace_analysis::{Options, Outcome};
 
 /// What a thread does in one go: take locks one after another and give them back.
 #[derive(Clone, Debug)]
@@ -133,7 +132,7 @@ fn places(finding: &Finding) -> BTreeSet<usize> {
     finding.accesses.iter().map(|access| place(access.site())).collect()
 }
 
-fn check(events: &[Event]) -> Checked {
+fn check(events: &[Event]) -> Outcome {
     run("lock-order", Options::default(), events, &tables()).1
 }
 

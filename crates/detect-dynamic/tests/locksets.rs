@@ -7,15 +7,15 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Options;
+use support::{
+    Holding, closure, is_edge_of_periods, run, tables, told, variable_of, well_formed_trace,
+};
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{
+use unsnarl_events::{
     Container, Event, Field, LockId, Object, Operation, SiteId, Store, ThreadId, Variable,
     VariableId,
 };
-
-use support::well_formed_trace;
-use support::{Holding, closure, is_edge_of_periods, run, tables, told, variable_of};
+use unsnarl_trace_analysis::Options;
 
 /// An access to one variable.
 struct Access {
@@ -182,7 +182,7 @@ fn a_finding_shows_accesses_that_share_no_lock() {
     ];
     let events = events(&steps);
     let messages = |all| -> Vec<String> {
-        let (_, checked) = run("eraser", Options { all }, &events, &tables());
+        let (_, checked) = run("eraser", Options::new(all), &events, &tables());
         checked.findings.into_iter().map(|finding| finding.message).collect()
     };
     let first = "V0 is written by T1 at location 2 and read by T2 at location 4, and no lock is held at \

@@ -4,12 +4,11 @@
 
 mod support;
 
-use unsnarl_detect_dynamic::Options;
-use unsnarl_entity::EntityId;
-use unsnarl_findings::{AccessKind, Finding, Severity};
-use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId};
-
 use support::{run, tables};
+use unsnarl_entity::EntityId;
+use unsnarl_events::{Event, LockId, Operation, SiteId, ThreadId};
+use unsnarl_findings::{AccessKind, Finding, Severity};
+use unsnarl_trace_analysis::Options;
 
 const LOCK: usize = 1;
 

@@ -7,14 +7,13 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Options;
+use support::{Holding, run, variable_of, well_formed_trace};
 use unsnarl_entity::{EntityId, PrimaryMap};
-use unsnarl_trace::{
+use unsnarl_events::{
     Event, Field, LockId, Object, ObjectId, Operation, SiteId, Tables, ThreadId, Variable,
     VariableId,
 };
-
-use support::{Holding, run, variable_of, well_formed_trace};
+use unsnarl_trace_analysis::Options;
 
 const LEFT: usize = 0;
 const RIGHT: usize = 1;
@@ -229,7 +228,7 @@ fn write(variable: usize) -> Operation {
 }
 
 fn messages(steps: &[(usize, Operation)], all: bool) -> Vec<String> {
-    let (_, checked) = run("object-race", Options { all }, &events(steps), &tables());
+    let (_, checked) = run("object-race", Options::new(all), &events(steps), &tables());
     checked.findings.into_iter().map(|finding| finding.message).collect()
 }
 

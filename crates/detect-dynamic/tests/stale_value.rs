@@ -7,10 +7,9 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Options;
-use unsnarl_trace::{Event, LockId, Operation};
-
 use support::{Holding, closure, is_edge_of_periods, run, tables, variable_of, well_formed_trace};
+use unsnarl_events::{Event, LockId, Operation};
+use unsnarl_trace_analysis::Options;
 
 type Trace = [(Event, Vec<Holding>)];
 
@@ -70,7 +69,7 @@ proptest! {
         let events: Vec<Event> = trace.iter().map(|(event, _)| *event).collect();
         let before = closure(&events, is_edge_of_periods);
         let (racing, checked) = run("stale-value", Options::default(), &events, &tables());
-        let told = racing.iter().chain(&checked.racing);
+        let told = racing.iter().chain(&checked.flagged);
         // The sites of a well-formed trace are positions in the one that it was made of.
         let position = |site| events.iter().position(|event| event.site == site).unwrap();
         let told: BTreeSet<usize> = told.map(|event| position(event.site)).collect();

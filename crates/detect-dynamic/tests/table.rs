@@ -1,20 +1,26 @@
 //! What holds for every detector of the table.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{
-    Checked, DETECTORS, Detector, Options, Outline, RacingEvent, kind_of, on_all_in_parallel,
+use support::{run, tables, trace};
+use unsnarl_detect_dynamic::{DETECTORS, WindowSize};
+use unsnarl_entity::EntityId;
+use unsnarl_events::{
+    Event, EventKind, Operation, Problems, SiteId, Source, Tables, ThreadId, TraceError, VariableId,
 };
 use unsnarl_findings::Subject;
-use unsnarl_trace::Event;
-
-use support::{run, tables, trace};
+use unsnarl_recording::RecordingSpec;
+use unsnarl_trace_analysis::{
+    Choices, Flagged, Options, Outcome, Outline, Pipeline, recording_spec,
+};
 
 /// The events that were told, and what the findings are about.
-fn told(outcome: &(Vec<RacingEvent>, Checked)) -> (&[RacingEvent], BTreeSet<&Subject>) {
+fn told(outcome: &(Vec<Flagged>, Outcome)) -> (&[Flagged], BTreeSet<&Subject>) {
     (&outcome.0, outcome.1.findings.iter().map(|finding| &finding.subject).collect())
 }
 
@@ -26,14 +32,15 @@ proptest! {
     })]
 
     #[test]
-    fn events_that_are_not_needed_change_nothing(events in trace(), all: bool) {
-        let (tables, options) = (tables(), Options { all });
+    fn what_is_not_recorded_for_a_detector_changes_nothing(events in trace(), all: bool) {
+        let (tables, options) = (tables(), Options::new(all));
         for entry in &DETECTORS {
-            let is_needed = |event: &&Event| entry.needs.events.contains(&kind_of(event.operation));
-            let needed: Vec<Event> = events.iter().filter(is_needed).copied().collect();
+            let spec = recording_spec(&[(entry.needs)(&options)], &Choices::default());
+            let recorded: Vec<Event> =
+                events.iter().filter(|event| is_recorded(event, &spec)).copied().collect();
             let (with, without) = (
-                run(entry.name, options, &events, &tables),
-                run(entry.name, options, &needed, &tables),
+                run(entry.name, options.clone(), &events, &tables),
+                run(entry.name, options.clone(), &recorded, &tables),
             );
             prop_assert_eq!(told(&with), told(&without), "{}", entry.name);
         }
@@ -46,35 +53,106 @@ proptest! {
     ) {
         let (tables, options) = (tables(), Options::default());
         for entry in &DETECTORS {
-            let mut detector = (entry.make)(&options);
-            if detector.looks_at_accesses() {
+            if (entry.needs)(&options).every_access {
                 continue;
             }
+            let mut detector = (entry.make)(&options);
             let mut outline = Outline::default();
             events.chunks(part).for_each(|events| outline.add(events));
-            detector.on_all(outline.events(), &tables);
-            let shown = (detector.take_racing_events(), detector.finish(&tables));
-            let all = run(entry.name, options, &events, &tables);
+            let mut flagged = Vec::new();
+            detector.on_batch(outline.events(), &tables, &mut flagged);
+            let shown = (flagged, detector.finish(&tables));
+            let all = run(entry.name, options.clone(), &events, &tables);
             prop_assert_eq!(&shown.1.findings, &all.1.findings, "{}", entry.name);
-            prop_assert_eq!(&shown.1.stats, &all.1.stats, "{}", entry.name);
+            prop_assert_eq!(&shown.1.statistics, &all.1.statistics, "{}", entry.name);
             prop_assert_eq!(told(&shown), told(&all), "{}", entry.name);
         }
     }
 
     #[test]
-    fn detectors_that_look_together_say_what_each_says_alone(events in trace()) {
-        let (tables, options) = (tables(), Options::default());
-        let mut detectors: Vec<Box<dyn Detector>> =
-            DETECTORS.iter().map(|entry| (entry.make)(&options)).collect();
-        for part in events.chunks(11) {
-            on_all_in_parallel(detectors.iter_mut(), part, &tables);
+    fn detectors_that_look_together_say_what_each_says_alone(events in trace(), part in 1..20_usize) {
+        let mut together: BTreeMap<&str, Vec<Flagged>> = BTreeMap::new();
+        let pipeline = Pipeline::new(DETECTORS.iter().collect(), Options::default());
+        let mut source = Parts { rest: events.clone(), part, tables: tables(), problems: Problems::default() };
+        let report = pipeline.run("it", &mut source, |entry, flagged, _| {
+            together.entry(entry.name).or_default().extend(flagged);
+            Ok(())
+        });
+        let report = report.unwrap().unwrap();
+        let subjects: BTreeSet<_> = report.findings.iter().map(|it| (it.rule, &it.subject)).collect();
+        let mut alone_subjects = BTreeSet::new();
+        let mut outcomes = Vec::new();
+        for entry in &DETECTORS {
+            let (mut flagged, outcome) = run(entry.name, Options::default(), &events, &tables());
+            flagged.extend(&outcome.flagged);
+            prop_assert_eq!(&together[entry.name], &flagged, "{}", entry.name);
+            outcomes.push(outcome);
         }
-        for (entry, mut detector) in DETECTORS.iter().zip(detectors) {
-            let together = (detector.take_racing_events(), detector.finish(&tables));
-            let alone = run(entry.name, options, &events, &tables);
-            prop_assert_eq!(told(&together), told(&alone), "{}", entry.name);
+        for outcome in &outcomes {
+            alone_subjects.extend(outcome.findings.iter().map(|it| (it.rule, &it.subject)));
         }
+        prop_assert_eq!(subjects, alone_subjects);
     }
+}
+
+/// Whether an event is in a recording. All synchronization is, whoever needs it.
+fn is_recorded(event: &Event, spec: &RecordingSpec) -> bool {
+    match EventKind::of(event.operation) {
+        EventKind::Access => spec.events.fields,
+        EventKind::Method => spec.events.methods,
+        EventKind::Allocation => spec.events.allocations,
+        EventKind::Reference => spec.events.references,
+        // Only traces of others have them.
+        EventKind::Transaction => false,
+        EventKind::Lock
+        | EventKind::Contention
+        | EventKind::Thread
+        | EventKind::Lifetime
+        | EventKind::Channel => spec.events.synchronization,
+    }
+}
+
+/// A trace that comes in parts.
+struct Parts {
+    rest: Vec<Event>,
+    part: usize,
+    tables: Tables,
+    problems: Problems,
+}
+
+impl Source for Parts {
+    fn next_batch(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError> {
+        batch.clear();
+        batch.extend(self.rest.drain(..self.part.min(self.rest.len())));
+        Ok(())
+    }
+
+    fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    fn problems(&self) -> &Problems {
+        &self.problems
+    }
+}
+
+#[test]
+fn the_size_of_windows_is_an_option_of_the_detectors_that_predict() {
+    let event = |position: usize, thread: usize, operation| Event {
+        thread: ThreadId::from_index(thread),
+        site: SiteId::from_index(position),
+        operation,
+    };
+    let other = VariableId::from_index(1);
+    let variable = VariableId::from_index(0);
+    let mut events = vec![event(0, 0, Operation::Write(variable))];
+    events.extend((1..40).map(|position| event(position, 0, Operation::Read(other))));
+    events.push(event(40, 1, Operation::Write(variable)));
+    let findings =
+        |options: Options| run("sync-preserving", options, &events, &tables()).1.findings;
+    assert_eq!(findings(Options::default()).len(), 1);
+    assert_eq!(findings(Options::default().with(WindowSize(64))).len(), 1);
+    assert_eq!(findings(Options::default().with(WindowSize(10))).len(), 0);
 }
 
 #[test]

@@ -7,12 +7,11 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Options;
-use unsnarl_entity::EntityId;
-use unsnarl_findings::{Finding, Frame, Step, StepKind};
-use unsnarl_trace::{ChannelId, Event, LockId, Operation, SiteId, ThreadId, VariableId};
-
 use support::{is_edge, run, tables, well_formed_trace};
+use unsnarl_entity::EntityId;
+use unsnarl_events::{ChannelId, Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_findings::{Finding, Frame, Step, StepKind};
+use unsnarl_trace_analysis::Options;
 
 /// Where in a trace something is whose sites are positions.
 fn position(frame: Option<&Frame>) -> usize {
@@ -95,7 +94,7 @@ proptest! {
         let events = started_first(trace.into_iter().map(|(event, _)| event));
         let names = ["happens-before", "sync-preserving", "eraser", "two-lockset", "multilockset", "object-race"];
         for (name, all) in names.into_iter().flat_map(|name| [(name, false), (name, true)]) {
-            let (_, checked) = run(name, Options { all }, &events, &tables());
+            let (_, checked) = run(name, Options::new(all), &events, &tables());
             for finding in &checked.findings {
                 check(finding, &events);
                 match name {

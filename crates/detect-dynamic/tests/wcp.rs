@@ -7,16 +7,16 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::Options;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_events::{Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_trace_analysis::Options;
 
 const THREADS: usize = 3;
 
 /// The positions of the events that the detector leaves unordered with an earlier one.
 fn told(events: &[Event]) -> BTreeSet<usize> {
     let (mut racing, checked) = support::run("wcp", Options::default(), events, &support::tables());
-    racing.extend(checked.racing);
+    racing.extend(checked.flagged);
     racing.iter().map(|event| event.site.index()).collect()
 }
 

@@ -4,9 +4,9 @@
 
 mod support;
 
-use unsnarl_detect_dynamic::Options;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::LockId;
+use unsnarl_events::LockId;
+use unsnarl_trace_analysis::Options;
 
 use support::tables;
 
@@ -18,19 +18,31 @@ use support::tables;
 // Guarantees: both writes happened, and one of their threads held no lock. Misses: reads, and two threads that
 // hold different locks. Reports wrongly: every order that is not made by locks.
 
-use unsnarl_detect_dynamic::{Checked, Detector, DetectorEntry, EventKind, Needs, RacingEvent};
 use unsnarl_entity::SecondaryMap;
+use unsnarl_events::{
+    Event, EventKind, EventKinds, Filters, Operation, SiteId, Tables, ThreadId, VariableId,
+};
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
-use unsnarl_trace::{Event, Operation, SiteId, Tables, ThreadId, VariableId};
+use unsnarl_trace_analysis::describe;
+use unsnarl_trace_analysis::{Analysis, AnalysisEntry, Flagged, Needs, Outcome};
 
 /// The line in the table.
-const ENTRY: DetectorEntry = DetectorEntry {
+const ENTRY: AnalysisEntry = AnalysisEntry {
     name: "unlocked-write",
     rule: Rule::LocksetRace,
     summary: "variables that two threads write, one of them without a lock",
     is_default: false,
-    needs: Needs { events: &[EventKind::Access, EventKind::Lock], tolerates: &[], exact: false },
+    needs: |_| NEEDS,
     make: |_| Box::new(UnlockedWrite::default()),
+};
+
+const NEEDS: Needs = Needs {
+    events: EventKinds::of(&[EventKind::Access, EventKind::Lock]),
+    tolerates: Filters::NONE,
+    exact: false,
+    array_ranges: false,
+    every_access: true,
+    handles_retirement: false,
 };
 
 #[derive(Default)]
@@ -39,8 +51,7 @@ struct UnlockedWrite {
     held: SecondaryMap<ThreadId, u32>,
     /// The first write to a variable.
     first: SecondaryMap<VariableId, Option<Write>>,
-    flagged: Vec<RacingEvent>,
-    pairs: Vec<(VariableId, Write, Write)>,
+    findings: Vec<Finding>,
 }
 
 #[derive(Clone, Copy)]
@@ -50,50 +61,42 @@ struct Write {
     is_locked: bool,
 }
 
-impl Detector for UnlockedWrite {
-    fn on(&mut self, event: &Event, _: &Tables) {
-        match event.operation {
-            Operation::Acquire(_) => self.held[event.thread] += 1,
-            Operation::Release(_) => {
-                let held = &mut self.held[event.thread];
-                *held = held.saturating_sub(1);
-            }
-            // The id may come again, for another variable.
-            Operation::Forget(variable) => self.first[variable] = None,
-            Operation::Write(variable) => {
-                let is_locked = self.held[event.thread] > 0;
-                let write = Write { thread: event.thread, site: event.site, is_locked };
-                let first = *self.first[variable].get_or_insert(write);
-                if first.thread != write.thread && !(first.is_locked && write.is_locked) {
-                    self.flagged.push(RacingEvent { site: event.site, variable: variable.into() });
-                    self.pairs.push((variable, first, write));
+impl Analysis for UnlockedWrite {
+    fn on_batch(&mut self, events: &[Event], tables: &Tables, flagged: &mut Vec<Flagged>) {
+        for &Event { thread, site, operation } in events {
+            match operation {
+                Operation::Acquire(_) => self.held[thread] += 1,
+                Operation::Release(_) => self.held[thread] = self.held[thread].saturating_sub(1),
+                // The id may come again, for another variable.
+                Operation::Forget(variable) => self.first[variable] = None,
+                Operation::Write(variable) => {
+                    let write = Write { thread, site, is_locked: self.held[thread] > 0 };
+                    let first = *self.first[variable].get_or_insert(write);
+                    if first.thread != thread && !(first.is_locked && write.is_locked) {
+                        let event = Flagged { site, variable: variable.into() };
+                        self.findings.push(finding(event, [first, write], tables));
+                        flagged.push(event);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
         }
     }
 
-    fn take_racing_events(&mut self) -> Vec<RacingEvent> {
-        std::mem::take(&mut self.flagged)
+    fn finish(self: Box<Self>, _: &Tables) -> Outcome {
+        Outcome { findings: self.findings, ..Outcome::default() }
     }
+}
 
-    fn finish(self: Box<Self>, tables: &Tables) -> Checked {
-        let findings = self.pairs.iter().map(|&(variable, first, second)| {
-            let access = |write: Write| {
-                let event = RacingEvent { site: write.site, variable: variable.into() };
-                let name = tables.text(tables.threads[write.thread].name).into_owned();
-                Access::new(AccessKind::Write, vec![event.frame(tables)]).by(name)
-            };
-            let event = RacingEvent { site: second.site, variable: variable.into() };
-            let variable = event.variable(tables);
-            let message = format!("{variable} is written by two threads, by one without a lock");
-            let subject = Subject::variable(variable);
-            let accesses = vec![access(first), access(second)];
-            let (rule, detector) = (ENTRY.rule, "dynamic/unlocked-write");
-            Finding::new(rule, subject, Evidence::Predicted, detector, message, accesses)
-        });
-        Checked { findings: findings.collect(), ..Checked::default() }
-    }
+fn finding(event: Flagged, writes: [Write; 2], tables: &Tables) -> Finding {
+    let variable = event.variable(tables);
+    let message = format!("{variable} is written by two threads, by one without a lock");
+    let accesses = writes.map(|write| {
+        let stack = vec![describe::frame(write.site, tables)];
+        Access::new(AccessKind::Write, stack).by(describe::thread(write.thread, tables))
+    });
+    let (subject, detector) = (Subject::variable(variable), "dynamic/unlocked-write");
+    Finding::new(ENTRY.rule, subject, Evidence::Predicted, detector, message, accesses.to_vec())
 }
 // [example]
 
@@ -101,11 +104,11 @@ impl Detector for UnlockedWrite {
 fn findings(trace: &[(usize, Operation)]) -> Vec<Finding> {
     let tables = tables();
     let mut detector = (ENTRY.make)(&Options::default());
+    let mut flagged = Vec::new();
     for (site, &(thread, operation)) in trace.iter().enumerate() {
         let (thread, site) = (ThreadId::from_index(thread), SiteId::from_index(site));
-        detector.on(&Event { thread, site, operation }, &tables);
+        detector.on_batch(&[Event { thread, site, operation }], &tables, &mut flagged);
     }
-    let flagged = detector.take_racing_events();
     let outcome = detector.finish(&tables);
     assert_eq!(flagged.len(), outcome.findings.len());
     outcome.findings

@@ -12,10 +12,10 @@ use unsnarl_classfile::edit::{
     CodeEditor, CodeError, Handler, Inserter, NodeId, PoolEditor, PoolError,
 };
 use unsnarl_classfile::{FieldType, Instruction, MethodDescriptor, Opcode, VerificationType};
+use unsnarl_recording::{Dispatch, MethodName, SiteNumber};
 
 use crate::hooks::{self, Hook};
-use crate::recorded::{Dispatch, MethodName, OperandKind, RecordedCall};
-use crate::site::SiteNumber;
+use crate::recorded::{OperandKind, RecordedCall};
 
 /// Where the operands of one call are kept.
 pub(crate) struct CallProbe<'p> {

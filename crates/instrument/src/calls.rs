@@ -11,14 +11,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
+use unsnarl_events::Filter;
 use unsnarl_models::{
     Blocking, CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place,
     Reflect, StartKind,
 };
+use unsnarl_recording::MethodName;
 
 use crate::asked::{Asked, slots_of};
-use crate::plan::Plan;
-use crate::recorded::{MethodName, MethodNumber, Operand, OperandKind, RecordedCall, Task};
+use crate::plan::{Plan, may_coalesce};
+use crate::recorded::{MethodNumber, Operand, OperandKind, RecordedCall, Task};
 use crate::senders::sent_to_by_own_calls;
 use crate::thread::is_hooked;
 
@@ -76,10 +78,12 @@ impl Calls {
     #[must_use]
     pub fn new(models: Arc<Models>, plan: &Plan) -> Self {
         // Without filters, and where it is asked what a look has read, every look is recorded.
-        let counts = plan.filters.take_together() && !plan.contents && !plan.events.exact;
+        let counts = may_coalesce(plan.spec.filters)
+            && !plan.spec.events.contents
+            && !plan.spec.events.exact;
         let mut calls = Self {
-            contents: plan.contents,
-            locks_alone: plan.filters.owner,
+            contents: plan.spec.events.contents,
+            locks_alone: plan.spec.filters.contains(Filter::Owner),
             slots: FxHashSet::default(),
             giving: FxHashSet::default(),
             asked: Asked::default(),

@@ -4,9 +4,8 @@
 use unsnarl_classfile::edit::ClassEditor;
 use unsnarl_classfile::read::ClassFile;
 
-use crate::RewriteError;
-use crate::hooks;
 use crate::probe::EXTRA_STACK;
+use crate::{RewriteError, hooks};
 
 /// The method through which the JDK defines hidden classes. It is in an anonymous class, whose name differs
 /// between releases.

@@ -11,8 +11,9 @@
 use unsnarl_classfile::edit::{ClassEditor, EditError};
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::{ClassFile, Constant, MemberRef};
+use unsnarl_recording::{RecordedEvents, Volatility};
 
-use crate::{Events, Plan, RewriteError, SiteNumbers, Volatility, is_of_the_jdk, rewrite};
+use crate::{Plan, RewriteError, SiteNumbers, is_of_the_jdk, rewrite};
 
 /// The names of the fields. They are private, so that serialization does not see them.
 pub const ID_FIELD: &[u8] = b"unsnarlId";
@@ -50,7 +51,7 @@ pub fn can_hook_clones(class: &ClassFile<'_>) -> bool {
 /// When the bytes are not a class file, or the class has no room.
 pub fn hook_clones(file: &[u8]) -> Result<Option<Vec<u8>>, RewriteError> {
     let mut plan = Plan::default();
-    plan.events = Events::NONE;
+    plan.spec.events = RecordedEvents::NONE;
     let unknown = |_: &_| Volatility::Unknown;
     let rewritten = rewrite(file, &plan, &SiteNumbers::default(), &unknown, false)?;
     Ok(rewritten.map(|rewritten| rewritten.bytes))

@@ -15,11 +15,11 @@ mod values;
 use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
 use unsnarl_classfile::{ConstantIndex, Instruction, Opcode};
+use unsnarl_recording::Volatility;
 
 use self::shape::{Region, Text};
 use self::values::Accesses;
-use crate::quiet::QuietMethods;
-use crate::site::Volatility;
+use crate::pure_calls::PureMethods;
 
 /// More accesses than these have probes of their own.
 const MOST_ACCESSES: usize = 16;
@@ -74,7 +74,7 @@ pub(crate) struct Method<'m> {
     /// Whether `this` is there and its final fields have their values.
     pub(crate) has_constructed_this: bool,
     pub(crate) volatility: &'m dyn Fn(ConstantIndex) -> Volatility,
-    pub(crate) quiet: &'m QuietMethods,
+    pub(crate) pure_methods: &'m PureMethods,
 }
 
 /// The loops of a method, none of which contains another.
@@ -130,7 +130,7 @@ fn may_synchronize(
             !is_plain || is_static && !is_own
         }
         Instruction::Invoke { opcode, method: called } => !pool.member(called).is_some_and(|it| {
-            method.quiet.call(opcode, it.class, it.name, it.descriptor).is_some()
+            method.pure_methods.call(opcode, it.class, it.name, it.descriptor).is_some()
         }),
         Instruction::InvokeDynamic { .. }
         | Instruction::Type { .. }

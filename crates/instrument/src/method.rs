@@ -14,19 +14,22 @@ use unsnarl_classfile::edit::{
 };
 use unsnarl_classfile::read::{ClassFile, Member};
 use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, ReadError, VerificationType, flags};
+use unsnarl_events::Filters;
+use unsnarl_recording::{
+    Dispatch, MethodName, RecordedEvents, SiteNumber, SiteOperation, SiteRecord,
+};
 
 use self::field::field_name;
 use self::references::References;
 use crate::call_probe::{CallProbe, catch, interrupted};
 use crate::hooks::{self, Hook};
 use crate::identity::{clones_array, may_clone};
-use crate::plan::{Events, Filters};
+use crate::plan::may_coalesce;
 use crate::probe::{EXTRA_STACK, Probe};
-use crate::quiet::QuietMethods;
-use crate::recorded::{Dispatch, MethodName};
+use crate::pure_calls::PureMethods;
 use crate::redundancy::{Condition, Redundancy, Together};
-use crate::rewrite::Surroundings;
-use crate::site::{Conditional, Operation, Site, SiteNumber, SiteNumbers};
+use crate::rewrite::KnownClasses;
+use crate::site::{Conditional, SiteNumbers};
 use crate::thread::is_join;
 use crate::wait_probe::{self, is_wait};
 
@@ -37,17 +40,18 @@ pub(crate) struct MethodRewriter<'c, 'a> {
     /// The body, with the probes so far.
     pub(crate) code: CodeEditor,
     /// The places that report.
-    pub(crate) sites: Vec<Site>,
+    pub(crate) sites: Vec<SiteRecord>,
     pub(crate) conditionals: Vec<Conditional>,
     /// What is not reported.
     pub(crate) remarks: Vec<String>,
     /// Whether anything was put in.
     pub(crate) has_probes: bool,
-    events: Events,
+    events: RecordedEvents,
     filters: Filters,
     numbers: &'c SiteNumbers,
-    surroundings: &'c dyn Surroundings,
-    quiet: &'c QuietMethods,
+    known_classes: &'c dyn KnownClasses,
+    pure_methods: &'c PureMethods,
+    source_file: &'c [u8],
     has_finalizer: bool,
     /// The local variables above those of the method are for probes.
     first_local: u16,
@@ -64,8 +68,10 @@ pub(crate) struct MethodRewriter<'c, 'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'c> {
     pub(crate) numbers: &'c SiteNumbers,
-    pub(crate) surroundings: &'c dyn Surroundings,
-    pub(crate) quiet: &'c QuietMethods,
+    pub(crate) known_classes: &'c dyn KnownClasses,
+    pub(crate) pure_methods: &'c PureMethods,
+    /// The source file of the class; empty if it does not say.
+    pub(crate) source_file: &'c [u8],
     pub(crate) filters: Filters,
     /// Whether the class has a finalizer of its own.
     pub(crate) has_finalizer: bool,
@@ -76,8 +82,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         class: &'c ClassFile<'a>,
         member: &'c Member<'a>,
         code: CodeEditor,
-        events: Events,
-        Shared { numbers, surroundings, quiet, filters, has_finalizer }: Shared<'c>,
+        events: RecordedEvents,
+        Shared { numbers, known_classes, pure_methods, source_file, filters, has_finalizer }: Shared<'c>,
     ) -> Result<Self, ReadError> {
         let lines = lines(class, member)?;
         let nodes = code.instructions().map(|(node, _)| node);
@@ -94,8 +100,9 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             events,
             filters,
             numbers,
-            surroundings,
-            quiet,
+            known_classes,
+            pure_methods,
+            source_file,
             has_finalizer,
             first_local,
             instructions,
@@ -124,10 +131,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         }
         let lines: HashMap<NodeId, Option<u16>> = instructions.iter().copied().collect();
         // First of all: what is reported at an exit comes before what releases there.
-        if self.events.arrays
-            && self.filters.take_together()
-            && self.coalesces
-            && !self.events.exact
+        if self.events.arrays && may_coalesce(self.filters) && self.coalesces && !self.events.exact
         {
             self.array_loops(&lines, pool)?;
         }
@@ -146,7 +150,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             let Some(instruction) = self.code.instruction(node).cloned() else { continue };
             if has_methods && self.may_run_others(&instruction, pool) {
-                let site = self.site(line, Operation::Caller);
+                let site = self.site(line, SiteOperation::Caller);
                 Probe::before(&mut self.code, pool, node).call(hooks::CALLER, site)?;
             }
             if has_references {
@@ -189,15 +193,15 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             if is_synchronized && self.reports_monitors() {
                 self.synchronized_method(&instructions, pool)?;
             }
-            if name == b"<clinit>" && !self.surroundings.is_library() {
+            if name == b"<clinit>" && !self.known_classes.is_library() {
                 self.class_initializer(&instructions, pool)?;
             }
-            if name == b"<init>" && !self.surroundings.is_library() {
+            if name == b"<init>" && !self.known_classes.is_library() {
                 self.constructed(&instructions, first_call, pool)?;
             }
             let descriptor = self.class.member_descriptor(self.member);
             if self.member.access & flags::STATIC == 0
-                && let Some(task) = self.surroundings.task(self.class.name(), name, descriptor)
+                && let Some(task) = self.known_classes.task(self.class.name(), name, descriptor)
             {
                 self.task(task, &instructions, pool)?;
             }
@@ -232,14 +236,14 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 }
             }
             Instruction::Plain(opcode) if self.events.arrays && is_array_load(opcode) => {
-                let site = self.site(line, Operation::Element);
+                let site = self.site(line, SiteOperation::Element);
                 if self.events.exact {
                     return self.exact_element(node, None, site, pool);
                 }
                 Probe::before(&mut self.code, pool, node).element(hooks::ARRAY_READ, site)?;
             }
             Instruction::Plain(opcode) if self.events.arrays && is_array_store(opcode) => {
-                let site = self.site(line, Operation::Element);
+                let site = self.site(line, SiteOperation::Element);
                 let words = if matches!(opcode, LAStore | DAStore) { 2 } else { 1 };
                 if self.events.exact {
                     return self.exact_element(node, Some(words), site, pool);
@@ -257,7 +261,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
                 if self.events.arrays
                     && pool.member(method).is_some_and(|member| clones_array(&member)) =>
             {
-                let site = self.site(line, Operation::Element);
+                let site = self.site(line, SiteOperation::Element);
                 let is_exact = self.events.exact;
                 let hook = if is_exact { hooks::EXACT_ARRAY_COPIED } else { hooks::ARRAY_COPIED };
                 Probe::before(&mut self.code, pool, node).top(hook, site)?;
@@ -283,7 +287,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     }
 
     fn reports_monitors(&self) -> bool {
-        self.events.synchronization && self.surroundings.monitors()
+        self.events.synchronization && self.known_classes.monitors()
     }
 
     /// Whether an instruction calls, or may initialize another class.
@@ -313,8 +317,8 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             }
             let is_untested = self.untested_waits.contains(&node);
             let site = match is_untested {
-                true => self.site(line, Operation::UntestedWait),
-                false => self.site(line, Operation::Monitor),
+                true => self.site(line, SiteOperation::UntestedWait),
+                false => self.site(line, SiteOperation::Monitor),
             };
             let sites = [site, self.interrupt_site(line)];
             let local = self.first_local;
@@ -331,15 +335,15 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             Opcode::InvokeInterface => Dispatch::Interface,
             _ => Dispatch::Virtual,
         };
-        if let Some(call) = self.surroundings.call(&method, dispatch) {
-            let site = self.site(line, Operation::Call(method.clone(), dispatch));
+        if let Some(call) = self.known_classes.call(&method, dispatch) {
+            let site = self.site(line, SiteOperation::Call(method.clone(), dispatch));
             let probe = CallProbe::new(&call, &method, dispatch, site, self.first_local);
             let Some(probe) = probe else { return Ok(()) };
             probe.insert(&mut self.code, pool, node)?;
             self.code.max_locals = self.code.max_locals.max(probe.locals());
         }
         let is_join = dispatch == Dispatch::Virtual && is_join(&method.name, &method.descriptor);
-        if is_join && !self.surroundings.is_library() {
+        if is_join && !self.known_classes.is_library() {
             let site = self.interrupt_site(line);
             if !catch(&mut self.code, pool, node, |handler| interrupted(handler, site))? {
                 self.remarks.push("that a join is interrupted is not reported".into());
@@ -356,7 +360,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             name: b"interrupted".to_vec(),
             descriptor: b"()Z".to_vec(),
         };
-        self.site(line, Operation::Call(method, Dispatch::Static))
+        self.site(line, SiteOperation::Call(method, Dispatch::Static))
     }
 
     /// Puts a hook directly behind an instruction: jumps to what follows do not run it.
@@ -394,7 +398,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             .map(|(id, _)| id)
             .collect();
 
-        let site = self.site(line, Operation::Monitor);
+        let site = self.site(line, SiteOperation::Monitor);
         Probe::before(&mut self.code, pool, node).duplicate();
         self.call_after(node, hooks::MONITOR_ENTERED, site, pool)?;
         if !handlers.is_empty() {
@@ -418,7 +422,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     ) -> Result<(), CodeError> {
         let covers_itself = self.is_in_handler_that_covers_itself(node);
         let before = self.code.previous(node);
-        let site = self.site(line, Operation::Monitor);
+        let site = self.site(line, SiteOperation::Monitor);
         Probe::before(&mut self.code, pool, node).top(hooks::MONITOR_LEAVES, site)?;
         let (true, Some(before)) = (covers_itself, before) else { return Ok(()) };
         let Some(&Instruction::Local { opcode, local }) = self.code.instruction(before) else {
@@ -463,7 +467,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
     ) -> Result<(), CodeError> {
         for &(node, line) in instructions {
             if self.code.instruction(node).is_some_and(|i| i.opcode() == Opcode::Return) {
-                let site = self.site(line, Operation::ClassInitialized);
+                let site = self.site(line, SiteOperation::ClassInitialized);
                 Probe::before(&mut self.code, pool, node).call(hooks::CLASS_INITIALIZED, site)?;
             }
         }
@@ -500,15 +504,17 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         instructions.last().map(|&(node, _)| node)
     }
 
-    fn site(&mut self, line: Option<u16>, operation: Operation) -> SiteNumber {
+    fn site(&mut self, line: Option<u16>, operation: SiteOperation) -> SiteNumber {
         let number = self.numbers.take(1);
         self.add_site(number, line, operation);
         number
     }
 
-    fn add_site(&mut self, number: SiteNumber, line: Option<u16>, operation: Operation) {
-        self.sites.push(Site {
+    fn add_site(&mut self, number: SiteNumber, line: Option<u16>, operation: SiteOperation) {
+        self.sites.push(SiteRecord {
             number,
+            class: self.class.name().to_vec(),
+            file: self.source_file.to_vec(),
             method: self.class.member_name(self.member).to_vec(),
             descriptor: self.class.member_descriptor(self.member).to_vec(),
             is_static: self.member.access & flags::STATIC != 0,

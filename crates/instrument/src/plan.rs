@@ -2,105 +2,26 @@
 
 use std::collections::BTreeSet;
 
-/// Which classes are rewritten, and which of their events are reported.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use unsnarl_events::{Filter, Filters};
+use unsnarl_recording::RecordingSpec;
+
+/// Which classes are rewritten, and which of their events are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
+    /// What is recorded. Its patterns and its file of names are in the other fields, as they are needed here.
+    pub spec: RecordingSpec,
+    /// The patterns, as internal names.
     include: Vec<String>,
     exclude: Vec<String>,
-    /// The kinds of events.
-    pub events: Events,
-    /// What is left out of them.
-    pub filters: Filters,
-    /// Which elements of arrays are watched.
-    pub elements: Elements,
-    /// Whether it is reported that a library's method accesses what is in its object: an `ArrayList` that two
-    /// threads use.
-    pub contents: bool,
     /// The names of the fields that are watched, in modified UTF-8; all if not said. Those that order threads are watched
     /// in any case.
     pub fields: Option<BTreeSet<Vec<u8>>>,
 }
 
-/// Kinds of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Events {
-    /// Accesses to fields of objects and to static fields. Those to volatile fields are synchronization
-    /// and are reported with the monitors as well.
-    pub fields: bool,
-    /// Accesses to elements of arrays.
-    pub arrays: bool,
-    /// Monitors, waiting, volatile fields and the end of class initializers.
-    pub synchronization: bool,
-    /// Entering and leaving methods, and from which lines they are called.
-    pub methods: bool,
-    /// Where objects are made.
-    pub allocations: bool,
-    /// Where references are stored, or passed to code of the JDK.
-    pub references: bool,
-    /// Whether an access and its number are one step, so that it is known who read whose write.
-    pub exact: bool,
-}
-
-impl Events {
-    /// Nothing.
-    pub const NONE: Self = Self {
-        fields: false,
-        arrays: false,
-        synchronization: false,
-        methods: false,
-        allocations: false,
-        references: false,
-        exact: false,
-    };
-    /// No accesses but those that order threads.
-    pub const SYNCHRONIZATION: Self = Self { synchronization: true, ..Self::NONE };
-    /// All accesses and all that orders them.
-    pub const ALL: Self = Self { fields: true, arrays: true, ..Self::SYNCHRONIZATION };
-}
-
-/// What is left out because it tells nothing new about the order of accesses. Without filters every access is
-/// reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Filters {
-    /// A read after a read or write, and a write after a write, of the same variable by the same thread
-    /// that has released nothing in between.
-    pub epoch: bool,
-    /// Final fields of objects, and what a constructor does to `this` before anybody else can know it.
-    pub escape: bool,
-    /// What the first owner of an object does to it until another thread comes, and behind that what is redundant
-    /// in an epoch, which only locks end. Only the runtime knows owners.
-    pub owner: bool,
-}
-
-impl Filters {
-    /// Those that happens-before tolerates: races are found all the same, if not at every access that takes part
-    /// in one.
-    pub const ALL: Self = Self { epoch: true, escape: true, owner: false };
-    /// None of them.
-    pub const NONE: Self = Self { epoch: false, escape: false, owner: false };
-
-    /// Whether accesses that follow each other, with nothing acquired or released between them, may be told as one.
-    #[must_use]
-    pub fn take_together(self) -> bool {
-        self.epoch || self.owner
-    }
-}
-
-/// The elements of every array that are watched, all unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Elements {
-    /// The index of the first one.
-    pub first: u32,
-    /// How many; all if not said.
-    pub count: Option<u32>,
-}
-
-impl Elements {
-    /// The index behind the last one.
-    #[must_use]
-    pub fn end(&self) -> u32 {
-        self.count.map_or(u32::MAX, |count| self.first.saturating_add(count))
-    }
+/// Whether accesses that follow each other, with nothing acquired or released between them, may be recorded as one.
+#[must_use]
+pub fn may_coalesce(filters: Filters) -> bool {
+    filters.contains(Filter::Epoch) || filters.contains(Filter::Owner)
 }
 
 /// The packages of the JDK, as internal names. They are watched only if a pattern begins with one of them.
@@ -125,42 +46,17 @@ const NEVER_WATCHED: [&str; 7] = [
 /// agent is there.
 const LOADED_LATE: [&str; 2] = ["javax/", "com/sun/"];
 
-impl Default for Plan {
-    fn default() -> Self {
+impl Plan {
+    /// Records what the spec says.
+    #[must_use]
+    pub fn new(spec: RecordingSpec) -> Self {
+        let internal = |patterns: &[String]| patterns.iter().map(|it| internal(it)).collect();
         Self {
-            include: Vec::new(),
-            exclude: Vec::new(),
-            events: Events::ALL,
-            filters: Filters::ALL,
-            elements: Elements::default(),
-            contents: false,
+            include: internal(&spec.include),
+            exclude: internal(&spec.exclude),
+            spec,
             fields: None,
         }
-    }
-}
-
-impl Plan {
-    /// Only classes that one of the patterns fits are watched. A pattern is a binary name such as
-    /// `app.Main`, or the beginning of names with a star behind it: `app.*`. Classes of the JDK need a pattern that begins
-    /// with one of its packages: `java.util.*`.
-    #[must_use]
-    pub fn include(mut self, pattern: &str) -> Self {
-        self.include.push(internal(pattern));
-        self
-    }
-
-    /// Classes that this pattern fits are not watched, also when they are included.
-    #[must_use]
-    pub fn exclude(mut self, pattern: &str) -> Self {
-        self.exclude.push(internal(pattern));
-        self
-    }
-
-    /// The same classes with other events.
-    #[must_use]
-    pub fn with(mut self, events: Events) -> Self {
-        self.events = events;
-        self
     }
 
     /// Whether accesses to fields of this name are of interest.
@@ -238,18 +134,25 @@ fn fits(pattern: &str, class: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn patterns(include: &[&str], exclude: &[&str]) -> Plan {
+        let owned = |names: &[&str]| names.iter().map(|&it| it.to_owned()).collect();
+        Plan::new(RecordingSpec {
+            include: owned(include),
+            exclude: owned(exclude),
+            ..RecordingSpec::default()
+        })
+    }
+
     #[test]
     fn the_jdk_is_watched_only_if_it_is_named() {
-        for plan in
-            [Plan::default(), Plan::default().include("*"), Plan::default().include("java*")]
-        {
+        for plan in [Plan::default(), patterns(&["*"], &[]), patterns(&["java*"], &[])] {
             assert!(plan.watches(b"javaish/Main"));
             for class in ["java/util/HashMap", "jdk/tools/Jar", "com/sun/tools/javac/Main"] {
                 assert!(!plan.watches(class.as_bytes()), "{class}");
             }
         }
-        let plan = Plan::default().include("java.util.*").include("com.sun.tools.*");
-        let plan = plan.exclude("java.util.zip.*");
+        let (named, without) = (["java.util.*", "com.sun.tools.*"], ["java.util.zip.*"]);
+        let jdk = patterns(&named, &without);
         for (class, expected) in [
             ("java/util/HashMap", true),
             ("java/util/HashMap$Node", true),
@@ -259,14 +162,14 @@ mod tests {
             ("com/sun/source/tree/Tree", false),
             ("app/Main", false),
         ] {
-            assert_eq!(plan.watches(class.as_bytes()), expected, "{class}");
+            assert_eq!(jdk.watches(class.as_bytes()), expected, "{class}");
         }
-        assert!(plan.include("*").watches(b"app/Main"));
+        assert!(patterns(&["java.util.*", "*"], &without).watches(b"app/Main"));
     }
 
     #[test]
     fn what_hooks_need_is_never_watched() {
-        let plan = Plan::default().include("java.*").include("jdk.*").include("sun.*");
+        let plan = patterns(&["java.*", "jdk.*", "sun.*"], &[]);
         for class in [
             "java/lang/String",
             "java/lang/ref/Reference",
@@ -279,26 +182,26 @@ mod tests {
         }
         assert!(plan.watches(b"java/util/ArrayList") && plan.watches(b"java/io/File"));
 
-        let named = |include: &str| Plan::default().include(include).never_watched();
+        let named = |include: &str| patterns(&[include], &[]).never_watched();
         let maps = ["java.util.AbstractMap*", "java.util.WeakHashMap*"];
         assert_eq!(named("java.util.*"), [&maps[..], &["java.util.concurrent.*"]].concat());
         assert_eq!(named("java.util.concurrent.Phaser"), ["java.util.concurrent.*"]);
         assert_eq!(named("java.util.Array*"), [""; 0]);
         assert_eq!(named("*"), [""; 0]);
-        let plan = Plan::default().include("java.util.*").exclude("java.util.concurrent.*");
+        let plan = patterns(&["java.util.*"], &["java.util.concurrent.*"]);
         assert_eq!(plan.never_watched(), maps);
     }
 
     #[test]
     fn classes_that_the_jvm_knows_get_no_fields() {
-        let plan = Plan::default().include("*").include("java.*").include("com.sun.*");
+        let plan = patterns(&["*", "java.*", "com.sun.*"], &[]);
         assert!(plan.may_inject(b"app/Main") && plan.may_inject(b"com/sun/tools/javac/Main"));
         assert!(!plan.may_inject(b"java/util/HashMap") && !plan.may_inject(b"javax/net/Socket"));
     }
 
     #[test]
     fn what_is_excluded_is_not_included() {
-        let plan = Plan::default().include("app.*").exclude("app.gen.*").exclude("app.Main");
+        let plan = patterns(&["app.*"], &["app.gen.*", "app.Main"]);
         for (class, expected) in [
             ("app/Other", true),
             ("app/Main", false),

@@ -6,9 +6,9 @@
 use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeEditor, Inserter, NodeId, PoolEditor, PoolError};
 use unsnarl_classfile::{ConstantIndex, Instruction};
+use unsnarl_recording::SiteNumber;
 
 use crate::hooks::Hook;
-use crate::site::SiteNumber;
 
 /// How many words more than before a probe needs on the stack.
 pub(crate) const EXTRA_STACK: u16 = 4;

@@ -4,9 +4,8 @@
 use unsnarl_classfile::Opcode;
 use unsnarl_classfile::edit::ClassEditor;
 
-use crate::RewriteError;
-use crate::hooks;
 use crate::probe::EXTRA_STACK;
+use crate::{RewriteError, hooks};
 
 /// The class through which all processes are started.
 pub const PROCESS: &[u8] = b"java/lang/ProcessImpl";

@@ -4,38 +4,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MethodNumber(pub u32);
 
-/// A method as a call names it. Names are modified UTF-8.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct MethodName {
-    /// The internal name of the class that the code names.
-    pub class: Vec<u8>,
-    /// The name of the method.
-    pub name: Vec<u8>,
-    /// Its descriptor.
-    pub descriptor: Vec<u8>,
-}
-
-/// How the method that runs is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dispatch {
-    /// There is no receiver.
-    Static,
-    /// It is the one that the code names: a constructor, or a method of a superclass.
-    Special,
-    /// By the class of the receiver.
-    Virtual,
-    /// The same, and the code names an interface.
-    Interface,
-}
-
-impl Dispatch {
-    /// Whether the class of the receiver decides.
-    #[must_use]
-    pub fn is_virtual(self) -> bool {
-        matches!(self, Self::Virtual | Self::Interface)
-    }
-}
-
 /// A call that is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCall {

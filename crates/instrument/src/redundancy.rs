@@ -3,7 +3,7 @@
 //! Code is followed in the order of its text with a number for every value; local variables and
 //! final fields of known values lead to known values. Where ways meet, what is known on all of them stays known; a loop that
 //! releases nothing begins with what is known before it, but for the variables that it assigns. Between two instructions that may release something
-//! (calls that are not `quiet`, monitors, volatile fields, whatever may load or initialize a class):
+//! (calls that are not pure, monitors, volatile fields, whatever may load or initialize a class):
 //! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
 //!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
 //! - the same holds for elements of arrays;
@@ -32,6 +32,8 @@ use std::collections::{HashMap, HashSet};
 use unsnarl_classfile::edit::{CodeEditor, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::read::Constant;
 use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode};
+use unsnarl_events::{Filter, Filters};
+use unsnarl_recording::Volatility;
 
 use self::access::OpenRead;
 pub(crate) use self::access::{Assumed, Condition, Known, Redundancy, Together};
@@ -39,9 +41,8 @@ pub(crate) use self::effect::{effect, is_store, jumps, keeps_this};
 use self::facts::{Facts, Meeting, Ways};
 use crate::loops::is_simple;
 use crate::method::{is_array_load, is_array_store};
-use crate::plan::Filters;
-use crate::quiet::{Quiet, QuietMethods};
-use crate::site::Volatility;
+use crate::plan::may_coalesce;
+use crate::pure_calls::{PureMethods, Quiet};
 
 /// What is to be looked at.
 pub(crate) struct Method<'m> {
@@ -54,7 +55,7 @@ pub(crate) struct Method<'m> {
     pub(crate) super_call: Option<NodeId>,
     pub(crate) is_new: bool,
     pub(crate) filters: Filters,
-    pub(crate) quiet: &'m QuietMethods,
+    pub(crate) pure_methods: &'m PureMethods,
 }
 
 impl Redundancy {
@@ -94,7 +95,7 @@ struct Walk<'m> {
     pool: &'m PoolEditor<'m>,
     known: &'m dyn Fn(ConstantIndex) -> Known,
     filters: Filters,
-    quiet: &'m QuietMethods,
+    pure_methods: &'m PureMethods,
     ways: &'m Ways,
     /// What is known of them, and what was found.
     known_disturbances: Option<&'m Disturbances>,
@@ -145,7 +146,7 @@ impl<'m> Walk<'m> {
             pool,
             known,
             filters: method.filters,
-            quiet: method.quiet,
+            pure_methods: method.pure_methods,
             ways,
             known_disturbances,
             disturbances: Disturbances::default(),
@@ -346,9 +347,9 @@ impl<'m> Walk<'m> {
             Instruction::Field { opcode, field } => self.field(node, place, *opcode, *field),
             Instruction::Invoke { opcode, method } => {
                 let member = self.pool.member(*method);
-                let quiet = member
-                    .as_ref()
-                    .and_then(|it| self.quiet.call(*opcode, it.class, it.name, it.descriptor));
+                let quiet = member.as_ref().and_then(|it| {
+                    self.pure_methods.call(*opcode, it.class, it.name, it.descriptor)
+                });
                 let descriptor = member.map(|it| it.descriptor.to_vec());
                 self.call(quiet, descriptor, usize::from(*opcode != InvokeStatic), place);
             }
@@ -517,10 +518,10 @@ impl<'m> Walk<'m> {
         }
         if volatility == Volatility::Plain {
             if self.is_new && object == THIS {
-                if self.filters.escape {
+                if self.filters.contains(Filter::Escape) {
                     self.new_accesses.push((place, node));
                 }
-            } else if self.filters.take_together() {
+            } else if may_coalesce(self.filters) {
                 self.access(node, (object, field), is_write, group);
             }
         }
@@ -577,7 +578,10 @@ impl<'m> Walk<'m> {
                     // The value that is stored lies above array and index.
                     self.consume(popped - 2, place);
                     let (index, array) = (self.pop(), self.pop());
-                    if is_write && self.filters.escape && self.new_arrays.contains(&array) {
+                    if is_write
+                        && self.filters.contains(Filter::Escape)
+                        && self.new_arrays.contains(&array)
+                    {
                         self.found.unprobed.insert(node);
                     } else {
                         self.element(node, (array, index), is_write);

@@ -4,9 +4,8 @@
 use unsnarl_classfile::Opcode;
 use unsnarl_classfile::edit::ClassEditor;
 
-use crate::RewriteError;
-use crate::hooks;
 use crate::probe::Probe;
+use crate::{RewriteError, hooks};
 
 /// The class that filters fields.
 pub const REFLECTION: &[u8] = b"jdk/internal/reflect/Reflection";

@@ -1,17 +1,17 @@
 //! The rewriting of one class of the program.
 
 use unsnarl_classfile::edit::{ClassEditor, CodeError, EditError, MethodId};
-use unsnarl_classfile::read::ClassFile;
+use unsnarl_classfile::read::{Attribute, ClassFile};
 use unsnarl_classfile::{ReadError, flags, mutf8};
 use unsnarl_entity::EntityId;
+use unsnarl_recording::{Dispatch, FieldName, MethodName, RecordedEvents, SiteRecord, Volatility};
 
 use crate::finalizer::Finalizer;
-use crate::identity;
 use crate::method::{MethodRewriter, Shared};
-use crate::plan::Events;
-use crate::quiet::QuietMethods;
-use crate::recorded::{Dispatch, MethodName, RecordedCall, Task};
-use crate::{Conditional, FieldName, Plan, Site, SiteNumbers, Volatility};
+use crate::plan::may_coalesce;
+use crate::pure_calls::PureMethods;
+use crate::recorded::{RecordedCall, Task};
+use crate::{Conditional, Plan, SiteNumbers, identity};
 
 /// HotSpot compiles no method with more bytes than this, and runs it 38 times slower for it.
 const LONGEST_COMPILED: u16 = 8000;
@@ -22,7 +22,7 @@ pub struct Rewritten {
     /// The class file.
     pub bytes: Vec<u8>,
     /// The places that report.
-    pub sites: Vec<Site>,
+    pub sites: Vec<SiteRecord>,
     /// The probes among them, and those of several accesses, that depend on assumptions.
     pub conditionals: Vec<Conditional>,
     /// What is not reported, and why: one sentence each, with the method.
@@ -44,7 +44,7 @@ pub enum RewriteError {
 }
 
 /// What is known of the classes around the one that is rewritten.
-pub trait Surroundings {
+pub trait KnownClasses {
     /// What is known of a field of another class.
     fn volatility(&self, field: &FieldName) -> Volatility;
 
@@ -84,7 +84,7 @@ pub trait Surroundings {
     }
 }
 
-impl<F: Fn(&FieldName) -> Volatility> Surroundings for F {
+impl<F: Fn(&FieldName) -> Volatility> KnownClasses for F {
     fn volatility(&self, field: &FieldName) -> Volatility {
         self(field)
     }
@@ -99,20 +99,31 @@ pub fn rewrite(
     file: &[u8],
     plan: &Plan,
     numbers: &SiteNumbers,
-    surroundings: &dyn Surroundings,
+    known_classes: &dyn KnownClasses,
     keeping_ids: bool,
 ) -> Result<Option<Rewritten>, RewriteError> {
     let original = ClassFile::read(file)?;
     let mut class = ClassEditor::new(original.clone());
     let mut done = Done::default();
-    let filters = plan.filters;
-    let quiet = match filters.take_together() && (plan.events.fields || plan.events.arrays) {
-        true => QuietMethods::of(&original, surroundings),
-        false => QuietMethods::default(),
-    };
+    let filters = plan.spec.filters;
+    // What is recorded of calls is the business of whoever knows the models.
+    let events = RecordedEvents { contents: false, ..plan.spec.events };
+    let pure_methods =
+        match may_coalesce(filters) && (plan.spec.events.fields || plan.spec.events.arrays) {
+            true => PureMethods::of(&original, known_classes),
+            false => PureMethods::default(),
+        };
+    let source_file = source_file(&original);
     let finalizer = Finalizer::of(&original)?;
     let has_finalizer = finalizer.is_some_and(|finalizer| !finalizer.is_empty);
-    let shared = Shared { numbers, surroundings, quiet: &quiet, filters, has_finalizer };
+    let shared = Shared {
+        numbers,
+        known_classes,
+        pure_methods: &pure_methods,
+        source_file: &source_file,
+        filters,
+        has_finalizer,
+    };
     let mut writer = ClassWriter { original: &original, shared, changed: keeping_ids };
     if keeping_ids {
         identity::add_field(&mut class)?;
@@ -121,7 +132,7 @@ pub fn rewrite(
         if finalizer.is_some_and(|it| it.is_empty && it.method == method.index()) {
             continue;
         }
-        writer.method(&mut class, method, plan.events, &mut done)?;
+        writer.method(&mut class, method, events, &mut done)?;
     }
     if !writer.changed {
         return Ok(None);
@@ -142,7 +153,7 @@ impl ClassWriter<'_, '_> {
         &mut self,
         class: &mut ClassEditor<'_>,
         method: MethodId,
-        events: Events,
+        events: RecordedEvents,
         all: &mut Done,
     ) -> Result<(), RewriteError> {
         let before = class.methods[method].clone();
@@ -157,7 +168,7 @@ impl ClassWriter<'_, '_> {
             all.remarks.extend(new.remarks.iter().map(|remark| note(class, remark)));
         };
         let alone = |remark: &str| Done { remarks: vec![remark.into()], ..Done::default() };
-        let has_more = events != Events::SYNCHRONIZATION && events != Events::NONE;
+        let has_more = events != RecordedEvents::SYNCHRONIZATION && events != RecordedEvents::NONE;
         if has_more {
             for loops in [Loops::Coalesced, Loops::AsTheyAre] {
                 match self.attempt(class, method, events, loops)? {
@@ -174,7 +185,7 @@ impl ClassWriter<'_, '_> {
             take(class, without_accesses());
         }
         if events.synchronization {
-            match self.attempt(class, method, Events::SYNCHRONIZATION, Loops::AsTheyAre)? {
+            match self.attempt(class, method, RecordedEvents::SYNCHRONIZATION, Loops::AsTheyAre)? {
                 Attempt::Done(new) => {
                     if has_more {
                         take(class, without_accesses());
@@ -189,7 +200,7 @@ impl ClassWriter<'_, '_> {
             }
         }
         // Whatever is reported, a copy must not keep the id of its original.
-        match self.attempt(class, method, Events::NONE, Loops::AsTheyAre)? {
+        match self.attempt(class, method, RecordedEvents::NONE, Loops::AsTheyAre)? {
             Attempt::Done(..) => Ok(()),
             Attempt::TooLong => Err(RewriteError::NoRoomForClone),
         }
@@ -199,7 +210,7 @@ impl ClassWriter<'_, '_> {
         &mut self,
         class: &mut ClassEditor<'_>,
         method: MethodId,
-        events: Events,
+        events: RecordedEvents,
         loops: Loops,
     ) -> Result<Attempt, RewriteError> {
         let Some(code) = class.open_code(method)? else {
@@ -236,7 +247,7 @@ impl ClassWriter<'_, '_> {
         let has_accesses = events.fields || events.arrays;
         // A method that was too long before is not compiled anyway, but its accesses may be many.
         let too_long = becomes_uncompiled || has_accesses && length > LONGEST_COMPILED;
-        if too_long && events != Events::NONE {
+        if too_long && events != RecordedEvents::NONE {
             return Ok(Attempt::TooLong);
         }
         self.changed = true;
@@ -260,9 +271,19 @@ enum Attempt {
 /// What a method, or all of them, reports, and what is not reported.
 #[derive(Default)]
 struct Done {
-    sites: Vec<Site>,
+    sites: Vec<SiteRecord>,
     conditionals: Vec<Conditional>,
     remarks: Vec<String>,
+}
+
+/// The source file of a class; empty if it does not say.
+fn source_file(class: &ClassFile<'_>) -> Vec<u8> {
+    let attribute = class.attributes.find(&class.pool, b"SourceFile");
+    let decoded = attribute.ok().flatten().and_then(|it| it.decode(&class.pool).ok());
+    match decoded {
+        Some(Attribute::SourceFile(name)) => class.pool.utf8(name).unwrap_or_default().to_vec(),
+        _ => Vec::new(),
+    }
 }
 
 /// The length of the code of a method as it is now.

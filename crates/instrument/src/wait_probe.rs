@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeEditor, CodeError, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::{Instruction, Opcode};
+use unsnarl_recording::SiteNumber;
 
 use crate::call_probe::{catch, interrupted, invoke};
 use crate::hooks;
-use crate::site::SiteNumber;
 
 /// Whether a method with this name and descriptor is `Object.wait`.
 pub(crate) fn is_wait(name: &[u8], descriptor: &[u8]) -> bool {

@@ -4,8 +4,9 @@
 
 use std::sync::Arc;
 
-use unsnarl_instrument::{Caller, Calls, MethodName, Plan, RecordedCall, Task};
+use unsnarl_instrument::{Caller, Calls, Plan, RecordedCall, Task};
 use unsnarl_models::Models;
+use unsnarl_recording::MethodName;
 
 #[test]
 fn the_iterator_of_a_list_is_followed_only_where_contents_matter() {
@@ -19,7 +20,7 @@ fn the_iterator_of_a_list_is_followed_only_where_contents_matter() {
         (false, "java/util/concurrent/CopyOnWriteArrayList", true),
     ] {
         let mut plan = Plan::default();
-        plan.contents = contents;
+        plan.spec.events.contents = contents;
         let calls = Calls::new(Arc::new(Models::builtin()), &plan);
         assert_eq!(is_iterator_recorded(&calls, class), expected, "{class}");
     }

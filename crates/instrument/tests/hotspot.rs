@@ -7,11 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jimage_rs::JImage;
+use unsnarl_events::Filters;
 use unsnarl_instrument::{
-    Caller, Calls, Dispatch, Events, FieldName, Filters, MethodName, Operation, Plan, RecordedCall,
-    SiteNumbers, Surroundings, Task, Volatility, rewrite, thread,
+    Caller, Calls, KnownClasses, Plan, RecordedCall, SiteNumbers, Task, rewrite, thread,
 };
 use unsnarl_models::Models;
+use unsnarl_recording::{
+    Dispatch, FieldName, MethodName, RecordedEvents, SiteOperation, Volatility,
+};
 use unsnarl_testing::{Jdk, report, run};
 
 const MODULES: [&str; 3] = ["java.base", "java.logging", "jdk.compiler"];
@@ -30,7 +33,7 @@ const VOLATILITIES: [Volatility; 3] =
 /// Every call that some model may speak for is recorded, and every method that may be a task.
 struct Everything(Calls);
 
-impl Surroundings for Everything {
+impl KnownClasses for Everything {
     fn volatility(&self, field: &FieldName) -> Volatility {
         VOLATILITIES[field.name.len() % 3]
     }
@@ -91,8 +94,8 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
     let image = JImage::open(jdk.home.join("lib/modules")).unwrap();
     let numbers = SiteNumbers::default();
     let mut plan = Plan::default();
-    plan.contents = true;
-    let surroundings = Everything(Calls::new(Arc::new(Models::builtin()), &plan));
+    plan.spec.events.contents = true;
+    let known_classes = Everything(Calls::new(Arc::new(Models::builtin()), &plan));
     let mut counts = Counts::default();
     let mut names = String::new();
     for name in image.resource_names_iter() {
@@ -107,25 +110,25 @@ fn rewrite_modules(jdk: &Jdk, folder: &Path) -> (Counts, String) {
         let bytes = image.find_resource(&format!("/{module}/{path}")).unwrap().unwrap();
         // Every other class has all probes, the others those that are not redundant.
         let mut plan = Plan::default();
-        plan.filters = if counts.classes % 2 == 0 { Filters::NONE } else { Filters::ALL };
-        plan.events = Events {
+        plan.spec.filters = if counts.classes % 2 == 0 { Filters::NONE } else { Filters::ALL };
+        plan.spec.events = RecordedEvents {
             methods: counts.classes % 3 == 0,
             allocations: counts.classes % 3 == 1,
             references: counts.classes % 3 == 1,
             exact: counts.classes % 5 == 0,
-            ..Events::ALL
+            ..RecordedEvents::ACCESSES
         };
-        let rewritten = rewrite(&bytes, &plan, &numbers, &surroundings, false)
+        let rewritten = rewrite(&bytes, &plan, &numbers, &known_classes, false)
             .unwrap_or_else(|error| panic!("{path}: {error}"));
         counts.classes += 1;
         names += &format!("{module} {}\n", path.trim_end_matches(".class").replace('/', "."));
         let Some(rewritten) = rewritten else { continue };
         counts.sites += rewritten.sites.len();
-        let count = |is: fn(&Operation) -> bool| {
+        let count = |is: fn(&SiteOperation) -> bool| {
             rewritten.sites.iter().filter(|site| is(&site.operation)).count()
         };
-        counts.calls += count(|it| matches!(it, Operation::Call(..)));
-        counts.tasks += count(|it| matches!(it, Operation::Task));
+        counts.calls += count(|it| matches!(it, SiteOperation::Call(..)));
+        counts.tasks += count(|it| matches!(it, SiteOperation::Task));
         counts.notes += rewritten.notes.len();
         let mut result = rewritten.bytes;
         if path == "jdk/internal/reflect/Reflection.class" {

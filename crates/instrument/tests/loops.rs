@@ -4,7 +4,9 @@
 
 use unsnarl_classfile::Instruction;
 use unsnarl_classfile::read::ClassFile;
-use unsnarl_instrument::{Filters, Plan, SiteNumbers, Volatility, rewrite};
+use unsnarl_events::Filters;
+use unsnarl_instrument::{Plan, SiteNumbers, rewrite};
+use unsnarl_recording::Volatility;
 
 fn compiled(parameters: &str, body: &str) -> Vec<u8> {
     let source = format!(
@@ -89,7 +91,7 @@ fn other_loops_stay_as_they_are() {
 #[test]
 fn without_filters_every_access_is_reported() {
     let mut plan = Plan::default();
-    plan.filters = Filters::NONE;
+    plan.spec.filters = Filters::NONE;
     let body = "for (int i = 0; i < n; i++) a[i] = 1; return 0;";
     assert_eq!(hooks("int[] a, int n", body, &plan), SINGLE);
 }

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use unsnarl_instrument::{
-    Events, FieldName, Filters, Operation, Plan, Rewritten, SiteNumbers, Volatility, rewrite,
-};
+use unsnarl_events::Filters;
+use unsnarl_instrument::{Plan, Rewritten, SiteNumbers, rewrite};
+use unsnarl_recording::{FieldName, RecordedEvents, SiteOperation, Volatility};
 
 /// Compiles a class `A` and rewrites it; fields of other classes are not known.
 fn rewritten(source: &str, plan: &Plan) -> Rewritten {
@@ -22,7 +22,7 @@ fn rewritten(source: &str, plan: &Plan) -> Rewritten {
 fn fields(class: &Rewritten, method: &str) -> Vec<(String, Volatility)> {
     let sites = class.sites.iter().filter(|site| site.method == method.as_bytes());
     let named = sites.filter_map(|site| match &site.operation {
-        Operation::Field(field, volatility) => {
+        SiteOperation::Field(field, volatility) => {
             Some((String::from_utf8(field.name.clone()).unwrap(), *volatility))
         }
         _ => None,
@@ -38,7 +38,7 @@ fn a_method_that_becomes_too_long_keeps_its_monitors_only() {
         "class A {{ int x; synchronized void long_() {{ {long} }} void short_() {{ x++; }} }}"
     );
     let mut plan = Plan::default();
-    plan.filters = Filters::NONE;
+    plan.spec.filters = Filters::NONE;
     let class = rewritten(&source, &plan);
     assert_eq!(fields(&class, "long_"), []);
     assert_eq!(fields(&class, "short_").len(), 2);
@@ -60,7 +60,7 @@ fn a_method_without_room_for_its_monitors_is_told_once() {
 #[test]
 fn a_finalizer_that_does_nothing_is_left_alone() {
     let mut plan = Plan::default();
-    plan.events.methods = true;
+    plan.spec.events.methods = true;
     let sites = |body: &str| {
         let source =
             format!("class A {{ int x; protected synchronized void finalize() {{ {body} }} }}");
@@ -100,15 +100,15 @@ fn a_plan_chooses_what_is_reported() {
     assert_eq!(fields(&all, "m"), expected.map(|(name, it)| (name.to_owned(), it)));
 
     let mut plan = Plan::default();
-    plan.events = Events::SYNCHRONIZATION;
+    plan.spec.events = RecordedEvents::SYNCHRONIZATION;
     let synchronization = rewritten(source, &plan);
     let names: BTreeSet<_> = fields(&synchronization, "m").into_iter().map(|it| it.0).collect();
     assert_eq!(names, ["v", "y"].map(str::to_owned).into());
-    assert!(!synchronization.sites.iter().any(|site| site.operation == Operation::Element));
+    assert!(!synchronization.sites.iter().any(|site| site.operation == SiteOperation::Element));
 
-    plan.events = Events { arrays: true, ..Events::NONE };
+    plan.spec.events = RecordedEvents { arrays: true, ..RecordedEvents::NONE };
     let arrays = rewritten(source, &plan);
-    assert!(arrays.sites.iter().all(|site| site.operation == Operation::Element));
+    assert!(arrays.sites.iter().all(|site| site.operation == SiteOperation::Element));
 }
 
 /// Every byte of a class changed to a few others: an error or a class, never a panic.

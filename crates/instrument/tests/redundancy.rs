@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use unsnarl_instrument::{
-    FieldName, Filters, Operation, Plan, SiteNumbers, Surroundings, Volatility, rewrite,
-};
+use unsnarl_events::Filters;
+use unsnarl_instrument::{KnownClasses, Plan, SiteNumbers, rewrite};
+use unsnarl_recording::{FieldName, SiteOperation, Volatility};
 
 /// The fields that a method of a class `A` reports, in the order of their sites; elements of arrays are `[]`.
 fn reported(members: &str, method: &str) -> Vec<String> {
@@ -25,8 +25,8 @@ fn reported(members: &str, method: &str) -> Vec<String> {
         .into_iter()
         .filter(|site| site.method == method.as_bytes())
         .filter_map(|site| match site.operation {
-            Operation::Field(field, _) => Some(String::from_utf8(field.name).unwrap()),
-            Operation::Element => Some("[]".to_owned()),
+            SiteOperation::Field(field, _) => Some(String::from_utf8(field.name).unwrap()),
+            SiteOperation::Element => Some("[]".to_owned()),
             _ => None,
         })
         .collect()
@@ -134,7 +134,7 @@ fn what_nothing_can_separate_has_one_probe() {
             rewrite(&bytes, plan, &numbers, &unknown, false).unwrap().unwrap().bytes.len()
         };
         let filtered = length(&plan);
-        plan.filters = Filters::NONE;
+        plan.spec.filters = Filters::NONE;
         (filtered, length(&plan))
     };
     // A probe has seven bytes or more, one that reports several has at most two more.
@@ -147,7 +147,7 @@ fn what_nothing_can_separate_has_one_probe() {
 /// Fields of another class, of which all is assumed: `v` volatile, `fixed` final, the others plain.
 struct Assuming;
 
-impl Surroundings for Assuming {
+impl KnownClasses for Assuming {
     fn volatility(&self, _field: &FieldName) -> Volatility {
         Volatility::Unknown
     }

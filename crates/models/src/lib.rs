@@ -106,6 +106,11 @@ impl Models {
         self.classes.get(class)
     }
 
+    /// The model of a method, by the internal name of the class that it is given for; not those of its supertypes.
+    pub fn method(&self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Option<&MethodModel> {
+        self.methods_of(class)?.method(name, descriptor)
+    }
+
     /// Every modelled class with its internal name, in no order.
     pub fn classes(&self) -> impl Iterator<Item = (&[u8], &ClassModel)> {
         self.classes.iter().map(|(name, model)| (&**name, model))

@@ -1,6 +1,7 @@
 //! What is known of fields, from small classes.
 
-use unsnarl_instrument::Filters;
+use unsnarl_events::Filters;
+use unsnarl_recording::{FieldName, SiteNumber, Volatility};
 
 use super::*;
 
@@ -74,7 +75,7 @@ fn fields_of_one_class_are_filtered_together_and_others_are_not() {
     assert_eq!(cell(5, 1), RESOLVED | NUMBERED);
     assert_eq!(fields.declaring_class(SiteNumber(3)), Some(&b"B"[..]));
     let mut plan = Plan::default();
-    plan.filters = Filters::NONE;
+    plan.spec.filters = Filters::NONE;
     assert_eq!(fields.cell_of_all(SiteNumber(4), 1, &plan), RESOLVED);
 }
 

@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex};
 
 use jvmti_bindings::sys::jni::{jclass, jint, jmethodID};
 use jvmti_bindings::sys::jvmti::{jlocation, jvmtiEnv, jvmtiLineNumberEntry};
-use unsnarl_trace::session::{SiteOperation, SiteRecord};
+use unsnarl_recording::{SiteOperation, SiteRecord};
 
 use super::{check, functions};
 use crate::session::lock;
@@ -42,7 +42,7 @@ pub(super) unsafe fn with_probes(
             // SAFETY: as this function asks for.
             let record = unsafe { record(watch, jvmti, method, location) }?;
             let is_source = watch.is_source(&record.class);
-            let place = Place { site: record.number, is_source };
+            let place = Place { site: record.number.0, is_source };
             new.push(record);
             Some(place)
         })

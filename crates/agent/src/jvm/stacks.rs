@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong};
 use jvmti_bindings::sys::jvmti::{jvmtiEnv, jvmtiFrameInfo};
-use unsnarl_trace::session::StackRecord;
+use unsnarl_recording::StackRecord;
 
 use super::{ENVIRONMENT, JvmError, check, functions, guarded, places};
 

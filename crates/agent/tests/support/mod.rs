@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use unsnarl_detect_dynamic::{DETECTORS, Options};
-use unsnarl_testing::Jdk;
-use unsnarl_trace::session::format::{CHUNK_HEADER, CHUNK_MARK, Kind, arena_file};
-use unsnarl_trace::{
-    Channel, Event, Lock, Operation, Sites, Source, Tables, TraceError, Variable, session,
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_events::{
+    Channel, Event, Lock, Operation, Sites, Source, Tables, TraceError, Variable,
 };
+use unsnarl_recording::format::{CHUNK_HEADER, CHUNK_MARK, Kind, arena_file};
+use unsnarl_testing::Jdk;
+use unsnarl_trace_analysis::Options;
 
 /// A compiled program and a place for its sessions.
 pub(crate) struct Program {
@@ -138,7 +139,7 @@ impl Program {
 /// The names of the variables that race, as they are while the session is read: those of the dead are given to others. And
 /// how many locks and channels have died.
 pub(crate) fn racing_while_read(session: &Path) -> (BTreeSet<String>, usize) {
-    let mut session = session::open(session).unwrap();
+    let mut session = unsnarl_replay::open_session(session).unwrap();
     session.tell_dead();
     let entry = DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap();
     let mut detector = (entry.make)(&Options::default());
@@ -153,8 +154,8 @@ pub(crate) fn racing_while_read(session: &Path) -> (BTreeSet<String>, usize) {
         }
         dead += batch.iter().filter(is_dead).count();
         let tables = session.tables();
-        detector.on_all(&batch, tables);
-        let found = detector.take_racing_events();
+        let mut found = Vec::new();
+        detector.on_batch(&batch, tables, &mut found);
         racing.extend(found.iter().map(|event| name_of(event.variable.variable(tables), tables)));
     }
 }
@@ -213,7 +214,7 @@ pub(crate) fn printed(output: &Output) -> (Option<i32>, String, String) {
 pub(crate) struct Recording {
     pub(crate) events: Vec<Event>,
     pub(crate) problems: Vec<String>,
-    session: session::Session,
+    session: unsnarl_replay::Session,
 }
 
 impl Recording {
@@ -223,7 +224,7 @@ impl Recording {
 
     /// Reads a session, if there is one.
     pub(crate) fn try_read(folder: &Path) -> Result<Self, TraceError> {
-        let mut session = session::open(folder)?;
+        let mut session = unsnarl_replay::open_session(folder)?;
         let mut events = Vec::new();
         let mut batch = Vec::new();
         loop {
@@ -238,7 +239,7 @@ impl Recording {
         Ok(Self { events, problems, session })
     }
 
-    pub(crate) fn session(&self) -> &session::Session {
+    pub(crate) fn session(&self) -> &unsnarl_replay::Session {
         &self.session
     }
 
@@ -255,8 +256,8 @@ impl Recording {
         let tables = self.tables();
         let entry = DETECTORS.iter().find(|entry| entry.name == detector).unwrap();
         let mut detector = (entry.make)(&Options::default());
-        detector.on_all(&self.events, tables);
-        let racing = detector.take_racing_events();
+        let mut racing = Vec::new();
+        detector.on_batch(&self.events, tables, &mut racing);
         racing.iter().map(|event| event.variable.variable(tables)).collect()
     }
 
@@ -323,7 +324,7 @@ impl Recording {
     fn variable(&self, variable: Variable) -> String {
         let tables = self.tables();
         let field = |field| {
-            let field: unsnarl_trace::Field = tables.fields[field];
+            let field: unsnarl_events::Field = tables.fields[field];
             format!("{}.{}", tables.text(field.class), tables.text(field.name))
         };
         match variable {

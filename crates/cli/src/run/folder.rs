@@ -5,8 +5,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use unsnarl_trace::session::format::RUN_FILE;
-use unsnarl_trace::session::{is_locked, sessions_of};
+use unsnarl_recording::format::RUN_FILE;
+use unsnarl_recording::{is_locked, sessions_of};
 
 /// Where shared memory can be had as files.
 const SHARED_MEMORY: &str = "/dev/shm";

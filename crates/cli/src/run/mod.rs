@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 use unsnarl_detect_dynamic::EventKind;
+use unsnarl_events::Filter;
 use unsnarl_findings::{Finding, Report};
 use unsnarl_launch::{Agent, Launched, is_java};
-use unsnarl_trace::session::{seal, sessions_of};
-use unsnarl_trace::{Filter, session};
+use unsnarl_recording::{seal, sessions_of};
 
 use crate::ExitStatus;
 use crate::accept::judged;
@@ -266,7 +266,7 @@ struct Analysis {
 
 impl Analysis {
     fn of(self, path: &Path) -> anyhow::Result<Analyzed> {
-        let mut source = session::follow(path, self.stop)?;
+        let mut source = unsnarl_replay::follow(path, self.stop)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut analyzed =
             if self.remembers_places { Analyzed::with_places() } else { Analyzed::default() };

@@ -289,7 +289,7 @@ fn damage_of_a_recording_is_told() {
     let watched = Watched::new();
     let record = watched.file("record");
     watched.report(&["--record", text(&record), "--no-analysis"], &["race"]);
-    let session = unsnarl_trace::session::sessions_of(&record).unwrap().remove(0);
+    let session = unsnarl_recording::sessions_of(&record).unwrap().remove(0);
     let arena = session.join("arena-0000");
     let mut bytes = std::fs::read(&arena).unwrap();
     // Behind the headers of the arena and of its first chunk, in the site of an event.

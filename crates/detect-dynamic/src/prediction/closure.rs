@@ -1,6 +1,6 @@
 //! What must have happened before given events in every reordering that preserves synchronization.
 
-use super::window::{Place, Prefix, Section, Window, join};
+use super::window::{Position, Prefix, Section, Window, join};
 
 /// A set of events that is closed: with an event all that it depends on is in it, and of two critical sections of a lock
 /// that it has the beginnings of it has the end of the first. It only grows.
@@ -23,7 +23,7 @@ impl Closure {
     }
 
     pub(crate) fn contains(&self, window: &Window, position: u32) -> bool {
-        let Place { thread, local } = window.places[position as usize];
+        let Position { thread, local } = window.places[position as usize];
         self.impossible || self.prefix[thread] >= local
     }
 

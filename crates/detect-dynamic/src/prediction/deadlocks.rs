@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use unsnarl_trace::LockId;
+use unsnarl_events::LockId;
 
 use super::closure::Closure;
 use super::window::{Mode, Window};

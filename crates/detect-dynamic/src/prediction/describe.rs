@@ -1,9 +1,9 @@
 //! A reordering in words.
 
-use unsnarl_trace::Tables;
+use unsnarl_events::Tables;
+use unsnarl_trace_analysis::describe::{frame, place, thread};
 
 use super::window::Window;
-use crate::describe::{frame, place, thread};
 
 /// How many threads are named.
 const NAMED: usize = 4;

@@ -14,6 +14,7 @@ mod closure;
 mod deadlocks;
 mod describe;
 mod overlapping;
+pub(crate) mod predicted;
 mod races;
 mod replay;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod witness;
 
 pub(crate) use deadlocks::deadlocks;
 pub(crate) use describe::describe;
+pub use overlapping::WindowSize;
 pub(crate) use overlapping::{NEEDS, Overlapping, concerns};
 pub(crate) use races::races;
 pub(crate) use replay::replay;

@@ -1,48 +1,66 @@
 //! Windows that overlap by half.
 
-use unsnarl_trace::{Event, Filter, Operation};
+use unsnarl_events::{Event, EventKind, EventKinds, Filter, Filters, Operation};
+use unsnarl_trace_analysis::{Needs, Options};
 
 use super::window::{HeldLocks, Window};
-use crate::detector::{EventKind, Needs, kind_of};
 
-/// How many events a window has. What a prediction takes grows faster than that.
-const EVENTS: usize = 1 << 15;
+/// How many events a window has: an option of the predicting detectors. What a prediction takes grows faster than that.
+#[derive(Clone, Copy, Debug)]
+pub struct WindowSize(pub usize);
+
+impl Default for WindowSize {
+    fn default() -> Self {
+        Self(1 << 15)
+    }
+}
 
 /// What detectors of predictions must see.
 pub(crate) const NEEDS: Needs = Needs {
-    events: &[
+    events: EventKinds::of(&[
         EventKind::Access,
         EventKind::Lock,
         EventKind::Contention,
         EventKind::Thread,
         EventKind::Channel,
-    ],
-    tolerates: &[Filter::Escape],
+    ]),
+    tolerates: Filters::of(&[Filter::Escape]),
     exact: true,
+    array_ranges: false,
+    every_access: true,
+    handles_retirement: false,
 };
 
 /// Whether a reordering has to do with such an event. Others are not in windows.
 pub(crate) fn concerns(operation: Operation) -> bool {
-    NEEDS.events.contains(&kind_of(operation))
+    NEEDS.events.contains(EventKind::of(operation))
 }
 
 /// The events of the window that grows.
 #[derive(Debug, Default)]
 pub(crate) struct Overlapping {
+    size: WindowSize,
     events: Vec<Event>,
     /// The locks that are held before the first of them.
     held: HeldLocks,
 }
 
 impl Overlapping {
+    /// Windows of the size that was chosen.
+    pub(crate) fn new(options: &Options) -> Self {
+        let WindowSize(size) = options.own().copied().unwrap_or_default();
+        Self { size: WindowSize(size.max(2)), ..Self::default() }
+    }
+
     /// Adds an event. With it a window may be full, whose second half then begins the next one.
     pub(crate) fn add(&mut self, event: Event) -> Option<Window> {
         self.events.push(event);
-        if self.events.len() < EVENTS {
+        let WindowSize(size) = self.size;
+        if self.events.len() < size {
             return None;
         }
-        let held = self.held.clone().behind(&self.events[..EVENTS / 2]);
-        let kept = self.events[EVENTS / 2..].to_vec();
+        let held = self.held.clone().behind(&self.events[..size / 2]);
+        let kept = self.events[size / 2..].to_vec();
         let events = std::mem::replace(&mut self.events, kept);
         Some(Window::new(events, std::mem::replace(&mut self.held, held)))
     }

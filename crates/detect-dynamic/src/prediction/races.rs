@@ -6,7 +6,7 @@
 //! would only find out that they exclude each other, and most variables are like that.
 
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{LockId, Operation, VariableId};
+use unsnarl_events::{LockId, Operation, VariableId};
 
 use super::closure::Closure;
 use super::window::{HeldLocks, Mode, Window};

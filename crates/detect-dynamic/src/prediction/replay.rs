@@ -2,9 +2,9 @@
 //! reported was checked by this.
 
 use rustc_hash::FxHashMap;
-use unsnarl_trace::{ChannelId, LockId, Operation, ThreadId, VariableId};
+use unsnarl_events::{ChannelId, LockId, Operation, ThreadId, VariableId};
 
-use super::window::{HeldLocks, Mode, Step, Window};
+use super::window::{HeldLocks, Mode, SectionBoundary, Window};
 
 /// Goes through a reordering of events of a window. None if it breaks a constraint: the order of a thread, that a read reads
 /// from the write that it read from, that locks exclude each other, that what is received, joined or woken up by has
@@ -22,7 +22,7 @@ pub(crate) struct Replay<'w> {
     pub(super) done: Vec<u32>,
     held: HeldLocks,
     holders: FxHashMap<LockId, Vec<(ThreadId, Mode)>>,
-    seen: Seen,
+    seen: LastWrites,
 }
 
 impl<'w> Replay<'w> {
@@ -36,7 +36,7 @@ impl<'w> Replay<'w> {
             done: vec![0; window.thread_count()],
             held: window.held.clone(),
             holders,
-            seen: Seen::default(),
+            seen: LastWrites::default(),
         }
     }
 
@@ -78,7 +78,7 @@ impl<'w> Replay<'w> {
         }
         let before = self.held.clone_of(event.thread);
         match self.held.on(event, position) {
-            Some(Step::Begins(lock, mode)) => {
+            Some(SectionBoundary::Begins(lock, mode)) => {
                 let holders = self.holders.entry(lock).or_default();
                 let is_free = holders
                     .iter()
@@ -89,7 +89,7 @@ impl<'w> Replay<'w> {
                 }
                 holders.push((event.thread, mode));
             }
-            Some(Step::Ends(lock, mode)) => {
+            Some(SectionBoundary::Ends(lock, mode)) => {
                 let holders = self.holders.entry(lock).or_default();
                 holders.retain(|holder| *holder != (event.thread, mode));
             }
@@ -118,13 +118,13 @@ pub(super) enum Finds {
 
 /// What has been written, sent and notified so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LastWrites {
     writes: FxHashMap<VariableId, u32>,
     sent: FxHashMap<ChannelId, u32>,
     notified: FxHashMap<LockId, u32>,
 }
 
-impl Seen {
+impl LastWrites {
     pub(super) fn add(&mut self, operation: Operation, position: u32) {
         match operation {
             Operation::Write(variable) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{ChannelId, Event, LockId, Operation, SiteId, ThreadId, VariableId};
+use unsnarl_events::{ChannelId, Event, LockId, Operation, SiteId, ThreadId, VariableId};
 
 use super::*;
 

@@ -1,10 +1,10 @@
 //! What two threads of a window did to synchronize around two accesses.
 
+use unsnarl_events::{Operation, Tables};
 use unsnarl_findings::Step;
-use unsnarl_trace::{Operation, Tables};
 
 use super::window::{Section, Window};
-use crate::steps::{self, Dead, Lane, REMEMBERED, Taken};
+use crate::reporting::timeline::{self, Dead, Lane, REMEMBERED, Taken};
 
 /// The last steps of both threads before the later access, in the order of the run.
 pub(crate) fn timeline(window: &Window, pair: [u32; 2], tables: &Tables) -> Vec<Step> {
@@ -25,7 +25,7 @@ pub(crate) fn timeline(window: &Window, pair: [u32; 2], tables: &Tables) -> Vec<
         let is_behind_gap = is_full && steps.first().is_some_and(|step| step.order() > access);
         Lane { thread: window.thread(thread), access, is_behind_gap, steps }
     });
-    steps::timeline(&lanes, &Dead::new(), tables)
+    timeline::timeline(&lanes, &Dead::new(), tables)
 }
 
 fn taken(window: &Window, position: u32) -> Option<Taken> {

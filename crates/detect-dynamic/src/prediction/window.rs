@@ -1,8 +1,9 @@
 //! A part of a trace, and what each of its events depends on.
 
-use super::replay::{Finds, Seen};
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_trace::{ChannelId, Event, LockId, Operation, ThreadId, VariableId};
+use unsnarl_events::{ChannelId, Event, LockId, Operation, ThreadId, VariableId};
+
+use super::replay::{Finds, LastWrites};
 
 /// How many events of each thread of a window, by the threads' numbers in it: a beginning of what each did.
 pub(crate) type Prefix = Vec<u32>;
@@ -13,7 +14,7 @@ pub(crate) struct Window {
     pub(crate) events: Vec<Event>,
     /// The threads that have events, and the place of each event in its thread, from 1.
     threads: Vec<ThreadId>,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Position>,
     /// The positions of the events of each thread.
     pub(super) by_thread: Vec<Vec<u32>>,
     /// What the events of a thread depend on: from which event of the thread on, and what. Without entries before the
@@ -34,7 +35,7 @@ pub(crate) struct Window {
 
 /// Where an event stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     pub(super) thread: usize,
     /// From 1.
     pub(super) local: u32,
@@ -107,14 +108,14 @@ pub(super) struct Held {
 
 /// What an event does to the critical sections of its thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SectionBoundary {
     Begins(LockId, Mode),
     Ends(LockId, Mode),
 }
 
 impl HeldLocks {
     /// Takes an event in. Releases of locks that are not held, and waiting without the lock, do nothing.
-    pub(super) fn on(&mut self, event: &Event, position: u32) -> Option<Step> {
+    pub(super) fn on(&mut self, event: &Event, position: u32) -> Option<SectionBoundary> {
         use Mode::{Exclusive, Shared};
         let held = self.by_thread.entry(event.thread).or_default();
         let find = |held: &[Held], lock, mode| {
@@ -136,7 +137,7 @@ impl HeldLocks {
                 _ => {
                     let acquire = Some(position);
                     held.push(Held { lock, mode, depth: 1, waits: 0, acquire });
-                    Some(Step::Begins(lock, mode))
+                    Some(SectionBoundary::Begins(lock, mode))
                 }
             },
             Operation::Release(_) | Operation::ReleaseShared(_) => {
@@ -146,17 +147,17 @@ impl HeldLocks {
                     return None;
                 }
                 held.remove(index);
-                Some(Step::Ends(lock, mode))
+                Some(SectionBoundary::Ends(lock, mode))
             }
             Operation::Wait(_) => {
                 let it = held.get_mut(index?).filter(|it| it.depth > 0)?;
                 (it.waits, it.depth) = (it.depth, 0);
-                Some(Step::Ends(lock, mode))
+                Some(SectionBoundary::Ends(lock, mode))
             }
             _ => {
                 let it = held.get_mut(index?).filter(|it| it.waits > 0)?;
                 (it.depth, it.waits, it.acquire) = (it.waits, 0, Some(position));
-                Some(Step::Begins(lock, mode))
+                Some(SectionBoundary::Begins(lock, mode))
             }
         }
     }
@@ -213,7 +214,7 @@ impl Window {
                 threads.len() - 1
             });
             by_thread[thread].push(position);
-            places.push(Place { thread, local: by_thread[thread].len() as u32 });
+            places.push(Position { thread, local: by_thread[thread].len() as u32 });
         }
         let mut window = Self {
             dependencies: vec![Vec::new(); threads.len()],
@@ -245,7 +246,7 @@ impl Window {
 
     /// What must have happened before an event can come next in its thread, without the critical sections.
     pub(super) fn before(&self, position: u32) -> Prefix {
-        let Place { thread, local } = self.places[position as usize];
+        let Position { thread, local } = self.places[position as usize];
         let mut before = self.upto(thread, local - 1);
         if let [Some(start), _] = self.needs[position as usize] {
             join(&mut before, &self.with(start));
@@ -255,7 +256,7 @@ impl Window {
 
     /// An event and what must have happened before it, without the critical sections.
     pub(super) fn with(&self, position: u32) -> Prefix {
-        let Place { thread, local } = self.places[position as usize];
+        let Position { thread, local } = self.places[position as usize];
         self.upto(thread, local)
     }
 
@@ -271,7 +272,7 @@ impl Window {
     }
 
     fn find_constraints(&mut self, numbers: &FxHashMap<ThreadId, usize>) {
-        let mut seen = Seen::default();
+        let mut seen = LastWrites::default();
         let mut starts: FxHashMap<ThreadId, u32> = FxHashMap::default();
         for (position, event) in (0..).zip(&self.events) {
             self.finds.push(seen.of(event.operation));
@@ -302,7 +303,7 @@ impl Window {
         let mut forked: FxHashMap<usize, Prefix> = FxHashMap::default();
         for position in 0..self.events.len() as u32 {
             let event = self.events[position as usize];
-            let Place { thread, local } = self.places[position as usize];
+            let Position { thread, local } = self.places[position as usize];
             let mut needs: Option<Prefix> = None;
             if begun.insert(thread) {
                 needs = forked.remove(&thread);
@@ -371,7 +372,7 @@ impl Window {
         let mut held = held;
         for position in 0..self.events.len() as u32 {
             let event = self.events[position as usize];
-            let Place { thread, local } = self.places[position as usize];
+            let Position { thread, local } = self.places[position as usize];
             let before: Vec<_> = match event.operation {
                 Operation::Acquire(_) | Operation::AcquireShared(_) => {
                     held.of(event.thread).collect()
@@ -379,7 +380,7 @@ impl Window {
                 _ => Vec::new(),
             };
             match held.on(&event, position) {
-                Some(Step::Begins(lock, mode)) => {
+                Some(SectionBoundary::Begins(lock, mode)) => {
                     let section =
                         Section { acquire: Some(position), acquire_local: local, release: None };
                     self.sections_of(lock, thread, mode).push(section);
@@ -388,7 +389,7 @@ impl Window {
                         self.acquisitions.push(acquisition);
                     }
                 }
-                Some(Step::Ends(lock, mode)) => {
+                Some(SectionBoundary::Ends(lock, mode)) => {
                     if let Some(section) = self.sections_of(lock, thread, mode).last_mut() {
                         section.release = Some(position);
                     }

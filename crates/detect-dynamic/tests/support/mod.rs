@@ -6,15 +6,16 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use unsnarl_detect_dynamic::{Checked, DETECTORS, DetectorEntry, Options, RacingEvent};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_entity::EntityId;
-use unsnarl_trace::{
-    Channel, ChannelId, Event, Lock, LockId, ObjectId, Operation, SiteId, Sites, Tables, Thread,
-    ThreadId, Variable, VariableId,
+use unsnarl_events::{
+    Channel, ChannelId, Container, Event, Lock, LockId, Method, MethodId, ObjectId, Operation,
+    SiteId, Sites, Store, StoreId, Tables, Thread, ThreadId, Variable, VariableId,
 };
+use unsnarl_trace_analysis::{AnalysisEntry, Flagged, Options, Outcome};
 
 /// A detector by its name.
-pub(crate) fn entry(name: &str) -> &'static DetectorEntry {
+pub(crate) fn entry(name: &str) -> &'static AnalysisEntry {
     DETECTORS.iter().find(|entry| entry.name == name).unwrap()
 }
 
@@ -24,12 +25,11 @@ pub(crate) fn run(
     options: Options,
     events: &[Event],
     tables: &Tables,
-) -> (Vec<RacingEvent>, Checked) {
+) -> (Vec<Flagged>, Outcome) {
     let mut detector = (entry(name).make)(&options);
     let mut racing = Vec::new();
     for part in events.chunks(7) {
-        detector.on_all(part, tables);
-        racing.extend(detector.take_racing_events());
+        detector.on_batch(part, tables, &mut racing);
     }
     (racing, detector.finish(tables))
 }
@@ -50,6 +50,9 @@ pub(crate) fn tables() -> Tables {
         tables.variables.push(Variable::Named(name));
         tables.locks.push(Lock::Named(name));
         tables.channels.push(Channel::Named(name));
+        tables.methods.push(Method { class: Some(name), name, descriptor: None, file: None });
+        let value = ObjectId::from_index(index);
+        tables.stores.intern(Store { into: Container::Unknown, value });
     }
     tables
 }
@@ -104,7 +107,7 @@ pub(crate) fn variable_of(event: &Event) -> Option<(VariableId, bool)> {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    (0..24, 0..3_usize).prop_map(|(kind, number)| {
+    (0..31, 0..3_usize).prop_map(|(kind, number)| {
         let lock = LockId::from_index(number);
         match kind {
             0..5 => Operation::Read(VariableId::from_index(number)),
@@ -121,6 +124,13 @@ fn operation() -> impl Strategy<Value = Operation> {
             20 => Operation::Receive(ChannelId::from_index(number)),
             21 => Operation::Notify(lock),
             22 => Operation::Allocate(ObjectId::from_index(number)),
+            23 => Operation::Request(lock),
+            24 => Operation::Enter(MethodId::from_index(number)),
+            25 => Operation::Exit(MethodId::from_index(number)),
+            26 => Operation::Store(StoreId::from_index(number)),
+            27 => Operation::TransactionBegin,
+            28 => Operation::TransactionEnd,
+            29 => Operation::Start,
             _ => Operation::End,
         }
     })

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use unsnarl_classfile::edit::{LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::{FieldType, Instruction, MethodDescriptor, Opcode};
+use unsnarl_recording::Volatility;
 
 use super::shape::{Region, Text};
 use super::{ArrayPlace, LoopAccess, Method};
 use crate::redundancy::{effect, is_store};
-use crate::site::Volatility;
 
 /// Steps and offsets beyond this have no room in the argument of the hook.
 const FARTHEST: i32 = 2047;

@@ -2,13 +2,13 @@
 
 use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
 use unsnarl_classfile::{ConstantIndex, Instruction, Opcode, flags};
+use unsnarl_recording::SiteOperation;
 
 use super::{MethodRewriter, is_return};
 use crate::hooks::{self, Hook};
 use crate::probe::Probe;
 use crate::recorded::Task;
 use crate::rewrite::can_load_classes;
-use crate::site::Operation;
 
 impl MethodRewriter<'_, '_> {
     /// The monitor of a synchronized method is entered before its first instruction, and left behind
@@ -25,7 +25,9 @@ impl MethodRewriter<'_, '_> {
         }
         let of_class = is_static.then_some(self.class.this_class);
         let hooks = (hooks::MONITOR_ENTERED, hooks::MONITOR_LEAVES);
-        if let Err(error) = self.around(instructions, of_class, hooks, &Operation::Monitor, pool)? {
+        if let Err(error) =
+            self.around(instructions, of_class, hooks, &SiteOperation::Monitor, pool)?
+        {
             self.remarks.push(format!("its monitor is not reported: {error}"));
         }
         Ok(())
@@ -43,7 +45,7 @@ impl MethodRewriter<'_, '_> {
             Task::Called => hooks::TASK_ENDS_QUIETLY,
         };
         let hooks = (hooks::TASK_BEGINS, ends);
-        if let Err(error) = self.around(instructions, None, hooks, &Operation::Task, pool)? {
+        if let Err(error) = self.around(instructions, None, hooks, &SiteOperation::Task, pool)? {
             self.remarks.push(format!("that it runs as a task is not reported: {error}"));
         }
         Ok(())
@@ -63,7 +65,7 @@ impl MethodRewriter<'_, '_> {
             Err(error) => return Err(error),
         };
         let first_line = instructions.first().and_then(|&(_, line)| line);
-        let site = self.site(first_line, Operation::Method);
+        let site = self.site(first_line, SiteOperation::Method);
         let returns: Vec<NodeId> =
             self.returns(instructions).map(|(node, _)| node).chain(throw).collect();
         for node in returns {
@@ -93,7 +95,7 @@ impl MethodRewriter<'_, '_> {
         instructions: &[(NodeId, Option<u16>)],
         of_class: Option<ConstantIndex>,
         (enter, leave): (Hook, Hook),
-        operation: &Operation,
+        operation: &SiteOperation,
         pool: &mut PoolEditor<'_>,
     ) -> Result<Result<(), CodeError>, CodeError> {
         let throw = match self.code.catch_all(pool) {
@@ -114,7 +116,7 @@ impl MethodRewriter<'_, '_> {
         for (node, line) in leaves {
             let site = self.site(line, operation.clone());
             let opcode = self.code.instruction(node).map(Instruction::opcode);
-            let returns = *operation == Operation::Task && opcode == Some(Opcode::AReturn);
+            let returns = *operation == SiteOperation::Task && opcode == Some(Opcode::AReturn);
             let mut probe = Probe::before(&mut self.code, pool, node);
             if returns {
                 probe.duplicate();

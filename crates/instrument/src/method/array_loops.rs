@@ -11,13 +11,13 @@ use unsnarl_classfile::edit::{
     CodeEditor, CodeError, Handler, Inserter, LabelId, NodeId, PoolEditor, PoolError,
 };
 use unsnarl_classfile::{Instruction, VerificationType, flags};
+use unsnarl_recording::{SiteNumber, SiteOperation};
 
 use super::MethodRewriter;
 use crate::call_probe::{handlers_around, invoke};
 use crate::hooks;
 use crate::loops::{self, ArrayLoop, ArrayPlace, Exit, LoopAccess};
 use crate::probe::EXTRA_STACK;
-use crate::site::{Operation, SiteNumber};
 
 type Type = VerificationType<NodeId>;
 
@@ -40,7 +40,7 @@ impl MethodRewriter<'_, '_> {
                 has_constructed_this: !is_static
                     && self.class.member_name(self.member) != b"<init>",
                 volatility: &volatility,
-                quiet: self.quiet,
+                pure_methods: self.pure_methods,
             };
             loops::find(&method, pool)
         };
@@ -53,7 +53,7 @@ impl MethodRewriter<'_, '_> {
             let mut sites = Vec::new();
             for &access in &array_loop.accesses {
                 let line = lines.get(&access.node).copied().flatten();
-                sites.push((access, self.site(line, Operation::Element)));
+                sites.push((access, self.site(line, SiteOperation::Element)));
                 self.redundancy.unprobed.insert(access.node);
             }
             if self.first_local != behind {

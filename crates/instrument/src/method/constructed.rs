@@ -9,13 +9,12 @@
 
 use unsnarl_classfile::Instruction;
 use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
+use unsnarl_recording::{Dispatch, MethodName, SiteOperation};
 
 use super::{MethodRewriter, method_name};
 use crate::hooks::{self, Hook};
 use crate::probe::Probe;
-use crate::recorded::{Dispatch, MethodName};
 use crate::redundancy::keeps_this;
-use crate::site::Operation;
 
 /// A call that the JVM makes when an object is there.
 type MadeByJvm = (MethodName, Dispatch, Hook);
@@ -36,7 +35,7 @@ impl MethodRewriter<'_, '_> {
                 return Ok(());
             }
             for &(node, line) in &ends {
-                let site = self.site(line, Operation::Call(method.clone(), dispatch));
+                let site = self.site(line, SiteOperation::Call(method.clone(), dispatch));
                 Probe::before(&mut self.code, pool, node).this().call(hook, site)?;
             }
         }
@@ -52,7 +51,7 @@ impl MethodRewriter<'_, '_> {
             name: b"register".to_vec(),
             descriptor: b"(Ljava/lang/Object;)V".to_vec(),
         };
-        self.surroundings.call(&method, Dispatch::Static)?;
+        self.known_classes.call(&method, Dispatch::Static)?;
         Some((method, Dispatch::Static, hooks::CALLED_WITH))
     }
 
@@ -65,7 +64,7 @@ impl MethodRewriter<'_, '_> {
             return None;
         };
         let method = method_name(*method, pool)?;
-        let call = self.surroundings.call(&method, Dispatch::Special)?;
+        let call = self.known_classes.call(&method, Dispatch::Special)?;
         call.hands_itself_over.then_some((method, Dispatch::Special, hooks::CALLED_ON))
     }
 }

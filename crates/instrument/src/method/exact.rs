@@ -2,11 +2,11 @@
 
 use unsnarl_classfile::edit::{CodeError, NodeId, PoolEditor};
 use unsnarl_classfile::{Instruction, Opcode};
+use unsnarl_recording::SiteNumber;
 
 use super::MethodRewriter;
 use crate::hooks;
 use crate::probe::Probe;
-use crate::site::SiteNumber;
 
 impl MethodRewriter<'_, '_> {
     /// An access to a field with a value of so many words, of this class or of another.

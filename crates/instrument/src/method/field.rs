@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use unsnarl_classfile::edit::{CodeError, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, Opcode, flags};
+use unsnarl_events::Filter;
+use unsnarl_recording::{FieldName, SiteNumber, SiteOperation, Volatility};
 
 use super::MethodRewriter;
 use crate::hooks;
 use crate::probe::Probe;
 use crate::redundancy::{Assumed, Known, Method, Redundancy};
 use crate::rewrite::{declared_volatility, is_captured};
-use crate::site::{Conditional, FieldName, Operation, SiteNumber, Volatility};
+use crate::site::Conditional;
 
 impl MethodRewriter<'_, '_> {
     pub(super) fn find_redundancy(
@@ -29,7 +31,7 @@ impl MethodRewriter<'_, '_> {
             super_call,
             is_new: calls_object.is_some_and(|member| member.class == b"java/lang/Object"),
             filters: self.filters,
-            quiet: self.quiet,
+            pure_methods: self.pure_methods,
         };
         Redundancy::find(&method, pool, &|field| self.known(field, pool))
     }
@@ -41,8 +43,8 @@ impl MethodRewriter<'_, '_> {
         };
         let known = self.known_volatility(&field);
         let is_assumed = known == Volatility::Unknown;
-        let volatility = if is_assumed { self.surroundings.assumed(&field) } else { known };
-        Known { volatility, is_assumed, group: self.surroundings.group(&field) }
+        let volatility = if is_assumed { self.known_classes.assumed(&field) } else { known };
+        Known { volatility, is_assumed, group: self.known_classes.group(&field) }
     }
 
     /// The condition under which an access at a site, or the probe of several, needs or may replace others.
@@ -69,7 +71,7 @@ impl MethodRewriter<'_, '_> {
 
     fn known_volatility(&self, field: &FieldName) -> Volatility {
         declared_volatility(self.class, field)
-            .unwrap_or_else(|| self.surroundings.volatility(field))
+            .unwrap_or_else(|| self.known_classes.volatility(field))
     }
 
     /// One probe for accesses of one kind to plain fields of one object. If it is `conditional` and there is something for
@@ -92,8 +94,9 @@ impl MethodRewriter<'_, '_> {
         }
         let value = fields[0].0.as_ref().and_then(|it| FieldType::parse(&it.descriptor));
         let words = value.map_or(1, FieldType::slots);
-        let surroundings = self.surroundings;
-        fields.retain(|(field, _)| field.as_ref().is_some_and(|it| surroundings.watches_field(it)));
+        let known_classes = self.known_classes;
+        fields
+            .retain(|(field, _)| field.as_ref().is_some_and(|it| known_classes.watches_field(it)));
         let count = fields.len() as u32;
         if count == 0 || count == 1 && is_conditional {
             return Ok(None);
@@ -102,7 +105,7 @@ impl MethodRewriter<'_, '_> {
         let number = self.numbers.take(count + 1);
         for (offset, (field, line)) in (1..).zip(fields) {
             let Some(field) = field else { continue };
-            let operation = Operation::Field(field, Volatility::Plain);
+            let operation = SiteOperation::Field(field, Volatility::Plain);
             self.add_site(SiteNumber(number.0 + offset), line, operation);
         }
         let mut probe = Probe::before(&mut self.code, pool, node);
@@ -131,19 +134,19 @@ impl MethodRewriter<'_, '_> {
     ) -> Result<(), CodeError> {
         let volatility = self.known_volatility(&field);
         let plain = matches!(volatility, Volatility::Plain | Volatility::Final);
-        if volatility == Volatility::Final && self.filters.escape {
+        if volatility == Volatility::Final && self.filters.contains(Filter::Escape) {
             return Ok(());
         }
-        let is_watched = self.events.fields && self.surroundings.watches_field(&field);
+        let is_watched = self.events.fields && self.known_classes.watches_field(&field);
         let wanted = is_watched || self.events.synchronization && !plain;
         let Some(words) = FieldType::parse(&field.descriptor).map(FieldType::slots) else {
             return Ok(());
         };
-        if !wanted || self.surroundings.is_library() || is_captured(self.class, &field) {
+        if !wanted || self.known_classes.is_library() || is_captured(self.class, &field) {
             return Ok(());
         }
         let is_of_other_class = field.class != self.class.name();
-        let site = self.site(line, Operation::Field(field, volatility));
+        let site = self.site(line, SiteOperation::Field(field, volatility));
         if self.events.exact {
             return self.exact_field(node, words, is_of_other_class, site, pool);
         }

@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use unsnarl_classfile::Opcode::*;
 use unsnarl_classfile::edit::{CodeError, LabelId, NodeId, PoolEditor};
 use unsnarl_classfile::{ConstantIndex, FieldType, Instruction, MethodDescriptor, Opcode, flags};
+use unsnarl_recording::{FieldName, SiteNumber, SiteOperation, Volatility};
 
 use super::MethodRewriter;
 use super::field::field_name;
@@ -17,7 +18,6 @@ use crate::call_probe::{load_of, store_of};
 use crate::hooks::{self, Hook};
 use crate::plan::is_of_the_jdk;
 use crate::rewrite::declared_volatility;
-use crate::site::{FieldName, Operation, SiteNumber, Volatility};
 
 /// How javac compiles the checks for null that the language asks for, such as that of an inner class for the object
 /// around it.
@@ -127,7 +127,7 @@ impl MethodRewriter<'_, '_> {
                 probe.invoke_static(hook.class, hook.name, hook.descriptor)?;
             }
             Instruction::Plain(AAStore) if self.events.references => {
-                let site = self.site(line, Operation::Element);
+                let site = self.site(line, SiteOperation::Element);
                 let (value, hook) = (self.first_local, hooks::STORED);
                 self.code.max_locals = self.code.max_locals.max(value.saturating_add(1));
                 let mut probe = self.code.before(node, pool);
@@ -171,7 +171,7 @@ impl MethodRewriter<'_, '_> {
         let (Some(next), true) = (self.code.next(node), known.has_this) else { return Ok(()) };
         let is_new = pool.member(method).is_some_and(|it| CONFINING.contains(&it.class));
         if is_new && self.events.allocations {
-            let site = self.site(line, Operation::Allocation);
+            let site = self.site(line, SiteOperation::Allocation);
             let mut probe = self.code.before(next, pool);
             probe.local(ALoad, 0).plain(AConstNull).int(site.0.cast_signed())?;
             let Hook { class, name, descriptor } = hooks::ALLOCATED;
@@ -199,7 +199,7 @@ impl MethodRewriter<'_, '_> {
         pool: &mut PoolEditor<'_>,
     ) -> Result<(), CodeError> {
         let Some(next) = self.code.next(node) else { return Ok(()) };
-        let site = self.site(line, Operation::Allocation);
+        let site = self.site(line, SiteOperation::Allocation);
         let mut probe = self.code.before(next, pool);
         probe.plain(Dup);
         if has_this {
@@ -239,7 +239,7 @@ impl MethodRewriter<'_, '_> {
             end = end.saturating_add(parameter.slots() as u16);
         }
         self.code.max_locals = self.code.max_locals.max(end);
-        let site = self.site(line, Operation::Caller);
+        let site = self.site(line, SiteOperation::Caller);
         let mut probe = self.code.before(node, pool);
         for &(parameter, local) in arguments.iter().rev() {
             probe.local(store_of(parameter), local);
@@ -257,7 +257,7 @@ impl MethodRewriter<'_, '_> {
 
     fn reference_site(&mut self, line: Option<u16>, field: FieldName) -> SiteNumber {
         let volatility = declared_volatility(self.class, &field).unwrap_or(Volatility::Plain);
-        self.site(line, Operation::Field(field, volatility))
+        self.site(line, SiteOperation::Field(field, volatility))
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use unsnarl_classfile::ConstantIndex;
 use unsnarl_classfile::edit::NodeId;
+use unsnarl_recording::Volatility;
 
 use super::{Value, Variable, Walk};
-use crate::site::Volatility;
+use crate::plan::may_coalesce;
 
 /// What becomes of the accesses to fields of objects in a method.
 #[derive(Debug, Default)]
@@ -91,7 +92,7 @@ impl Walk<'_> {
 
     /// An access to an element of an array.
     pub(super) fn element(&mut self, node: NodeId, element: (Value, Value), is_write: bool) {
-        if !self.filters.take_together() {
+        if !may_coalesce(self.filters) {
             return;
         }
         let now = self.facts.loads;

@@ -2,6 +2,7 @@
 //!
 //! `docs/models.md` says which model applies, in four steps; [`Builder::knowledge`] takes them.
 
+use unsnarl_classfile::resolution;
 use unsnarl_models::{Effect, MethodModel, Treatment};
 
 use super::build::{Builder, Precision};
@@ -60,30 +61,22 @@ impl<'b> Builder<'_, 'b, '_> {
         if data.is_static() || data.name == self.program.names.known.init {
             return None;
         }
-        let from_superclass = |class: ClassId| {
-            self.program.superclasses(class).find_map(|class| self.model_on(class, method))
+        let nearest = |class: ClassId| {
+            resolution::nearest(
+                self.program.superclasses(class),
+                self.program.classes()[class].ancestors.iter().copied(),
+                |class, above| self.program.is_subclass(class, above),
+                |class| self.model_on(class, method),
+            )
         };
-        let from_interface = |class: ClassId| {
-            let above = self.program.classes()[class].ancestors.iter();
-            above
-                .filter_map(|&above| Some((above, self.model_on(above, method)?)))
-                .reduce(
-                    |left, right| {
-                        if self.program.is_subclass(right.0, left.0) { right } else { left }
-                    },
-                )
-                .map(|(_, model)| model)
-        };
-        [data.class, receiver]
-            .into_iter()
-            .find_map(|class| from_superclass(class).or_else(|| from_interface(class)))
+        [data.class, receiver].into_iter().find_map(nearest)
     }
 
     fn model_on(&self, class: ClassId, method: MethodId) -> Option<&'b MethodModel> {
         let names = &self.program.names;
         let data = &self.program.methods()[method];
         let class = names.bytes(self.program.classes()[class].name);
-        self.models.methods_of(class)?.method(names.bytes(data.name), names.bytes(data.descriptor))
+        self.models.method(class, names.bytes(data.name), names.bytes(data.descriptor))
     }
 
     /// The object that a statement makes.
