@@ -97,7 +97,7 @@ const PEER: f64 = 0.5e6;
 pub(crate) fn analyze(path: &Path, with_races: bool) -> Result<(u64, u64), String> {
     let mut source = open(path).map_err(|error| error.to_string())?;
     let mut detector = (DETECTORS[0].make)(&Options::default());
-    if detector.takes_elements() {
+    if (DETECTORS[0].needs)(&Options::default()).array_ranges {
         source.keep_elements();
     }
     let mut batch = Vec::new();

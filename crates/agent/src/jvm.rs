@@ -28,7 +28,7 @@ use jvmti_bindings::sys::jvmti::{
     jvmtiInterface_1_,
 };
 use unsnarl_launch::Agent;
-use unsnarl_recording::format::{ENDED_IN_LOG, USUAL_IN_LOG};
+use unsnarl_recording::format::{ENDED_IN_LOG, NOTHING_RECORDED_IN_LOG, USUAL_IN_LOG};
 use unsnarl_recording::{AgentOptions, Destination, NameRecord};
 
 use crate::session::Session;
@@ -95,7 +95,7 @@ unsafe extern "system" fn Agent_OnLoad(
     // SAFETY: the JVM passes itself.
     match unsafe { listen(vm) } {
         Ok(()) => watch.session.log(LOADED),
-        Err(error) => watch.session.log(&format!("nothing is recorded: {error}")),
+        Err(error) => watch.session.log(&format!("{NOTHING_RECORDED_IN_LOG}: {error}")),
     }
     JNI_OK
 }
@@ -237,7 +237,7 @@ unsafe extern "system" fn vm_init(jvmti: *mut jvmtiEnv, jni: *mut JNIEnv, _threa
         // SAFETY: the JVM passes environments of the calling thread.
         if let Err(error) = unsafe { start_runtime(watch, jvmti, jni) } {
             watch.stop();
-            watch.session.log(&format!("nothing is recorded: {error}"));
+            watch.session.log(&format!("{NOTHING_RECORDED_IN_LOG}: {error}"));
             // SAFETY: as above.
             if let Err(error) = unsafe { hide::fields_of_thread(jni) } {
                 watch.session.log(&format!("the program can see fields of the agent: {error}"));
@@ -394,7 +394,7 @@ unsafe extern "system" fn class_file_load_hook(
     jvmti: *mut jvmtiEnv,
     _jni: *mut JNIEnv,
     class_being_redefined: jclass,
-    _loader: jobject,
+    loader: jobject,
     _name: *const c_char,
     _protection_domain: jobject,
     length: jint,
@@ -403,6 +403,10 @@ unsafe extern "system" fn class_file_load_hook(
     new_data: *mut *mut c_uchar,
 ) {
     guarded("ClassFileLoadHook", (), |watch| {
+        // Of the JDK's classes only those that a program uses, or that are the program, have a loader.
+        if !loader.is_null() {
+            watch.program_starts();
+        }
         // SAFETY: the JVM lends so many bytes during the call.
         let bytes = unsafe { std::slice::from_raw_parts(data, length.unsigned_abs() as usize) };
         let Some(rewritten) = watch.class(bytes, !class_being_redefined.is_null()) else { return };

@@ -16,6 +16,7 @@ use unsnarl_instrument::{
 };
 use unsnarl_launch::Agent;
 use unsnarl_models::Relay;
+use unsnarl_recording::format::STARTED_IN_LOG;
 use unsnarl_recording::{
     AgentOptions, ClassRecord, ClassTable, Dispatch, FieldName, FieldRecord, MethodName,
     RecordedEvents, RecordingSpec, SiteNumber, SiteOperation, Volatility,
@@ -72,6 +73,8 @@ pub(crate) struct Watch {
     ahead: Mutex<Ahead>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
+    /// Whether a class of the program was loaded.
+    has_started: AtomicBool,
     /// Whether a class was loaded that may make a stream parallel behind its first operations.
     names_parallel: AtomicBool,
 }
@@ -101,6 +104,7 @@ impl Watch {
             fields: RwLock::default(),
             ahead: Mutex::default(),
             ready: AtomicBool::new(false),
+            has_started: AtomicBool::new(false),
             names_parallel: AtomicBool::new(false),
             plan,
         }
@@ -115,6 +119,14 @@ impl Watch {
             self.session.log(&format!("classes that hooks need or cannot understand: {never}"));
         }
         self.ready.store(true, Ordering::Release);
+    }
+
+    /// Logs that the program has started, once.
+    pub(crate) fn program_starts(&self) {
+        let has_started = self.has_started.load(Ordering::Relaxed);
+        if !has_started && !self.has_started.swap(true, Ordering::Relaxed) {
+            self.session.log(STARTED_IN_LOG);
+        }
     }
 
     /// From now on classes stay as they are.
@@ -136,6 +148,9 @@ impl Watch {
         let ready = self.ready.load(Ordering::Acquire);
         let hooks_clones = ready && identity::can_hook_clones(&class);
         if !again {
+            if !is_of_the_jdk(name) {
+                self.program_starts();
+            }
             if !self.may_become_parallel() && !is_of_the_jdk(name) && names_parallel(&class) {
                 self.names_parallel.store(true, Ordering::Relaxed);
             }

@@ -8,17 +8,17 @@ use std::process::Command;
 
 use anstyle::Style;
 use anyhow::{Context, bail};
+use unsnarl_commands::check::{self, CheckOptions};
+use unsnarl_commands::run::{self, RunOptions, Streams};
+use unsnarl_commands::session::ProgramOptions;
+use unsnarl_commands::{Reviewed, joining, sources};
 use unsnarl_findings::Report;
 use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 use unsnarl_report::html;
 
-use crate::ExitStatus;
-use crate::args::{CheckArguments, DemoArguments, ProgramArguments, ReportFormat, RunArguments};
-use crate::check;
+use crate::args::{DemoArguments, ReportFormat};
 use crate::output::Output;
-use crate::report;
-use crate::run::{self, Streams};
-use crate::sources;
+use crate::{ExitStatus, report};
 
 /// A program of `examples/`, in a package of its name.
 struct Example {
@@ -87,17 +87,19 @@ pub(crate) fn run(arguments: &DemoArguments, output: &mut Output) -> anyhow::Res
     let title = if output.coloured() { Style::new().bold() } else { Style::new() };
     let mut reports = Vec::new();
     for example in &examples {
-        let report = check::examine(&example.check(folder, &jdk), output)?.report;
+        let report = check::examine(&example.check(folder, &jdk), output.messages())?.report;
         writeln!(output.result(), "{title}== {}: {}{title:#}\n", example.name, example.title)?;
-        let sources = sources::find(report.findings(), &[], &[example.classes(folder)], output)?;
-        report::write(&report, ReportFormat::Text, &sources, false, output)?;
-        let (watched, _) =
-            run::watch_program(&example.run(folder, &jdk), Streams::None, Vec::new(), None)?;
+        let classes = [example.classes(folder)];
+        let sources = sources::find(report.findings(), &[], &classes, output.messages())?;
+        let reviewed = Reviewed { report, sources };
+        report::write(&reviewed, ReportFormat::Text, false, output)?;
+        let options = example.run(folder, &jdk);
+        let (watched, _) = run::watch_program(&options, Streams::None, output.messages())?;
         writeln!(output.result(), "{}\n", observed(&watched))?;
-        reports.extend([report, watched]);
+        reports.extend([reviewed.report, watched]);
     }
     let classes: Vec<PathBuf> = examples.iter().map(|example| example.classes(folder)).collect();
-    let page = write_page(&report::joined(reports), &classes, arguments.keep.as_deref(), output)?;
+    let page = write_page(&joining::joined(reports), &classes, arguments.keep.as_deref(), output)?;
     let out = output.result();
     for example in too_new {
         let Example { name, since, .. } = example;
@@ -145,7 +147,7 @@ fn write_page(
     kept: Option<&Path>,
     output: &Output,
 ) -> anyhow::Result<PathBuf> {
-    let sources = sources::find(report.findings(), &[], classes, output)?;
+    let sources = sources::find(report.findings(), &[], classes, output.messages())?;
     let (file, path) = match kept {
         Some(folder) => {
             let path = folder.join("report.html");
@@ -169,25 +171,21 @@ impl Example {
     }
 
     /// The run of this example, as `unsnarl run` would watch it.
-    fn run(&self, folder: &Path, jdk: &Jdk) -> RunArguments {
+    fn run(&self, folder: &Path, jdk: &Jdk) -> RunOptions {
         let main = format!("{}.{}", self.name, self.file.trim_end_matches(".java"));
-        RunArguments {
-            command: vec![
-                jdk.home.join("bin/java").into(),
-                "-cp".into(),
-                self.classes(folder).into(),
-                main.into(),
-            ],
-            ..RunArguments::default()
-        }
+        let java = jdk.home.join("bin/java").into();
+        RunOptions::new(vec![java, "-cp".into(), self.classes(folder).into(), main.into()])
     }
 
     /// The check of this example, as `unsnarl check` would run it.
-    fn check(&self, folder: &Path, jdk: &Jdk) -> CheckArguments {
-        let program = ProgramArguments { jdk: Some(jdk.home.clone()), ..Default::default() };
-        // What a page shows is wanted at the end.
-        let format = ReportFormat::Html;
-        CheckArguments { format, ..CheckArguments::of(vec![self.classes(folder)], program) }
+    fn check(&self, folder: &Path, jdk: &Jdk) -> CheckOptions {
+        let program = ProgramOptions { jdk: Some(jdk.home.clone()), ..Default::default() };
+        CheckOptions {
+            // The page at the end shows them.
+            use_graphs: true,
+            warn_of_failures: true,
+            ..CheckOptions::new(vec![self.classes(folder)], program)
+        }
     }
 }
 

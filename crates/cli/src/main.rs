@@ -1,34 +1,22 @@
 //! The command `unsnarl`: reads the arguments, runs one command and turns its outcome into an exit
-//! status. It is the only crate that parses arguments, writes to the terminal and ends the process.
+//! status. It is the only crate that parses arguments, writes to the terminal and ends the process; what a command
+//! does is in `unsnarl-commands`.
 
-mod accept;
-mod analysis;
 mod analyze;
 mod args;
-mod baseline;
 mod check;
 mod completions;
 mod config;
-mod confirm;
 mod demo;
-mod dynamic;
 mod explain;
-mod in_source;
 mod inspect;
-mod joining;
-mod near;
+mod messages;
 mod output;
-mod progress;
 mod report;
 mod run;
-mod session;
-mod sources;
-mod suppress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-use unsnarl_findings::Tool;
 
 use crate::args::{ColorChoice, Command};
 use crate::output::Output;
@@ -47,11 +35,6 @@ pub(crate) enum ExitStatus {
 /// The status of an invocation that could not do its job. Clap's own errors have the same.
 const FAILED: u8 = 2;
 
-/// Who makes reports.
-pub(crate) fn tool() -> Tool {
-    Tool { name: "unsnarl".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
-}
-
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = match config::arguments(&words) {
@@ -64,7 +47,7 @@ fn main() -> ExitCode {
     let mut output = match opened {
         Ok(output) => output,
         Err(error) => {
-            output::say(arguments.common.color, "error", &format!("{error:#}"));
+            messages::say(arguments.common.color, "error", &format!("{error:#}"));
             return ExitCode::from(FAILED);
         }
     };
@@ -90,7 +73,7 @@ fn main() -> ExitCode {
         Err(_) if output.reader_is_gone() => ExitCode::SUCCESS,
         Err(error) if error.is::<clap::Error>() => refused(&error),
         Err(error) => {
-            output.error(&error);
+            output.messages().error(&error);
             ExitCode::from(FAILED)
         }
     }
@@ -105,7 +88,7 @@ fn refused(error: &anyhow::Error) -> ExitCode {
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(FAILED))
         }
         None => {
-            output::say(ColorChoice::Auto, "error", &format!("{error:#}"));
+            messages::say(ColorChoice::Auto, "error", &format!("{error:#}"));
             ExitCode::from(FAILED)
         }
     }

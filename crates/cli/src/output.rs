@@ -1,31 +1,21 @@
-//! Where results and messages go.
-//!
-//! Results go to standard output or to the file of `--output`, messages to standard error; nothing
-//! else in the program writes anywhere. Colour is decided once, when the output is opened.
+//! Where results go: standard output or the file of `--output`. Messages go to standard error; nothing else in the
+//! program writes anywhere. Colour is decided once, when the output is opened.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use anstyle::{AnsiColor, Style};
 use anyhow::Context;
 use unsnarl_report::text::Detail;
 
 use crate::args::{ColorChoice, CommonArguments};
+use crate::messages::{Loudness, Messages};
 
-/// The places a command writes to.
+/// Where the result and the messages of a command go.
 pub(crate) struct Output {
     result: Sink,
-    color: ColorChoice,
     coloured: bool,
-    loudness: Loudness,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Loudness {
-    Quiet,
-    Normal,
-    Verbose,
+    messages: Messages,
 }
 
 impl Output {
@@ -59,17 +49,12 @@ impl Output {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
         };
-        let loudness = match (arguments.quiet, arguments.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Normal,
-        };
         let result = Sink {
             writer: BufWriter::with_capacity(64 * 1024, writer),
             target: arguments.output.clone(),
             reader_is_gone: false,
         };
-        Ok(Self { result, color: arguments.color, coloured, loudness })
+        Ok(Self { result, coloured, messages: Messages::new(arguments) })
     }
 
     /// Where the result is written.
@@ -84,37 +69,21 @@ impl Output {
 
     /// How much of a report is shown to people.
     pub(crate) fn report_detail(&self) -> Detail {
-        match self.loudness {
+        match self.messages.loudness() {
             Loudness::Quiet => Detail::Quiet,
             Loudness::Normal => Detail::Normal,
             Loudness::Verbose => Detail::Verbose,
         }
     }
 
-    /// Whether somebody watches standard error and wants to see progress there.
-    pub(crate) fn shows_progress(&self) -> bool {
-        self.loudness >= Loudness::Normal
-            && io::stderr().is_terminal()
-            && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+    /// Where messages go.
+    pub(crate) fn messages(&self) -> &Messages {
+        &self.messages
     }
 
-    /// Tells what the user should know although it does not stop the work.
-    pub(crate) fn warn(&self, message: &str) {
-        if self.loudness >= Loudness::Normal {
-            say(self.color, "warning", message);
-        }
-    }
-
-    /// Tells what only those want to know who ask for it.
-    pub(crate) fn detail(&self, message: &str) {
-        if self.loudness >= Loudness::Verbose {
-            say(self.color, "note", message);
-        }
-    }
-
-    /// Tells why the work could not be done.
-    pub(crate) fn error(&self, error: &anyhow::Error) {
-        say(self.color, "error", &format!("{error:#}"));
+    /// Where the result is written, and where messages go.
+    pub(crate) fn parts(&mut self) -> (&mut dyn Write, &Messages) {
+        (&mut self.result, &self.messages)
     }
 
     /// Whether the result was being read by somebody who has stopped reading.
@@ -126,23 +95,6 @@ impl Output {
     pub(crate) fn finish(&mut self) -> anyhow::Result<()> {
         Ok(self.result.flush()?)
     }
-}
-
-/// Writes one message to standard error. A message that cannot be written is lost: there is nowhere
-/// left to say so.
-pub(crate) fn say(color: ColorChoice, label: &str, message: &str) {
-    let stream = io::stderr().lock();
-    let mut stream = match color {
-        ColorChoice::Auto => anstream::AutoStream::auto(stream),
-        ColorChoice::Always => anstream::AutoStream::always_ansi(stream),
-        ColorChoice::Never => anstream::AutoStream::never(stream),
-    };
-    let style = match label {
-        "error" => AnsiColor::Red.on_default().bold(),
-        "warning" => AnsiColor::Yellow.on_default().bold(),
-        _ => Style::new().bold(),
-    };
-    let _ = writeln!(stream, "unsnarl: {style}{label}{style:#}: {message}");
 }
 
 /// A buffered writer whose errors name the target and that notices when its reader has gone.

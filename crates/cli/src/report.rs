@@ -1,32 +1,32 @@
 //! Writes a report in the form that is asked for; `unsnarl report` does so with findings of earlier invocations.
 
-use unsnarl_findings::{Finding, Report};
+use unsnarl_commands::{Reviewed, joining, sources};
 use unsnarl_report::source::Sources;
 use unsnarl_report::text::{self, View};
 use unsnarl_report::{html, json, sarif};
 
-use crate::ExitStatus;
 use crate::args::{ReportArguments, ReportFormat};
-use crate::joining;
 use crate::output::Output;
-use crate::{explain, sources};
+use crate::{ExitStatus, explain};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &ReportArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
-    let report = joined(joining::read_reports(&arguments.files)?);
-    let sources = sources::find(report.findings(), &arguments.source.source, &[], output)?;
-    write(&report, arguments.format(), &sources, arguments.show_suppressed, output)?;
+    let report = joining::joined(joining::read_reports(&arguments.files)?);
+    let given = &arguments.source.source;
+    let sources = sources::find(report.findings(), given, &[], output.messages())?;
+    let reviewed = Reviewed { report, sources };
+    write(&reviewed, arguments.format(), arguments.show_suppressed, output)?;
     Ok(ExitStatus::Clean)
 }
 
 /// Writes a report. What is suppressed is only hidden from people at a terminal.
 pub(crate) fn write(
-    report: &Report,
+    reviewed: &Reviewed,
     format: ReportFormat,
-    sources: &Sources,
     shows_suppressed: bool,
     output: &mut Output,
 ) -> anyhow::Result<()> {
+    let Reviewed { report, sources } = reviewed;
     match format {
         ReportFormat::Text => {
             let view = view(output, sources, shows_suppressed);
@@ -47,20 +47,4 @@ pub(crate) fn view<'s>(output: &Output, sources: &'s Sources, shows_suppressed: 
 /// In colour or not.
 pub(crate) fn styles(output: &Output) -> text::Styles {
     if output.coloured() { text::Styles::coloured() } else { text::Styles::plain() }
-}
-
-/// One report of several: each defect once, each note once. Of several the statistics would not add up.
-pub(crate) fn joined(mut reports: Vec<Report>) -> Report {
-    if reports.len() == 1 {
-        return reports.swap_remove(0);
-    }
-    let findings = reports.iter().flat_map(|report| report.findings().iter().cloned());
-    let findings: Vec<Finding> = findings.collect();
-    let mut joined = Report::new(crate::tool(), findings);
-    for note in reports.into_iter().flat_map(|report| report.notes) {
-        if !joined.notes.contains(&note) {
-            joined.notes.push(note);
-        }
-    }
-    joined
 }

@@ -23,9 +23,13 @@ pub const FILTERS_FILE: &str = "filters";
 pub const LOG_FILE: &str = "agent.log";
 /// What the log says when the program has ended by itself.
 pub const ENDED_IN_LOG: &str = "the program has ended";
-/// The lines of the log that tell of nothing that was not recorded: the agent is there, the runtime is there, the
+/// What the log says when the first class of the program is loaded, after those of the JVM itself.
+pub const STARTED_IN_LOG: &str = "the program has started";
+/// How the line of the log begins that says why the agent records nothing.
+pub const NOTHING_RECORDED_IN_LOG: &str = "nothing is recorded";
+/// The lines of the log that report no loss: the agent is loaded, the runtime is there, the program has started, the
 /// program has ended by itself.
-pub const USUAL_IN_LOG: [&str; 3] = ["loaded", "recording", ENDED_IN_LOG];
+pub const USUAL_IN_LOG: [&str; 4] = ["loaded", "recording", STARTED_IN_LOG, ENDED_IN_LOG];
 /// The beginning of the names of arena files; a number follows.
 pub const ARENA_PREFIX: &str = "arena-";
 /// The table of chunks: where they lie and whose they are.

@@ -15,4 +15,4 @@ mod tail;
 mod translate;
 
 pub use open::open;
-pub use read::{Session, follow, open as open_session};
+pub use read::{Session, follow, open as open_session, program_started};

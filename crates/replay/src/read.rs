@@ -13,7 +13,8 @@ use unsnarl_events::{Event, Filter, Filters, Problem, Problems, Source, Tables, 
 use unsnarl_models::Models;
 use unsnarl_recording::chunks::{Numbered, RawEvent};
 use unsnarl_recording::format::{
-    ENDED_IN_LOG, EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, USUAL_IN_LOG, living_file, models_file,
+    ENDED_IN_LOG, EXACT_FILE, FILTERS_FILE, Kind, LOG_FILE, NOTHING_RECORDED_IN_LOG,
+    STARTED_IN_LOG, USUAL_IN_LOG, living_file, models_file,
 };
 use unsnarl_recording::storage::{Files, Storage};
 
@@ -381,6 +382,17 @@ fn models(storage: &Storage, problems: &mut Problems) -> Arc<Models> {
 /// event can tell yet.
 fn has_ended(log: &[u8]) -> bool {
     log.split(|&byte| byte == b'\n').any(|line| line == ENDED_IN_LOG.as_bytes())
+}
+
+/// Whether the JVM of a session came to load a class of its program, as far as the agent can know. A JVM that finds no
+/// main class ends before.
+#[must_use]
+pub fn program_started(session: &Path) -> bool {
+    // Without a log nothing is known.
+    let Ok(log) = std::fs::read(session.join(LOG_FILE)) else { return true };
+    log.split(|&byte| byte == b'\n').any(|line| {
+        line == STARTED_IN_LOG.as_bytes() || line.starts_with(NOTHING_RECORDED_IN_LOG.as_bytes())
+    })
 }
 
 /// What the log tells besides the usual was not recorded.

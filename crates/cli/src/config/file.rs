@@ -1,15 +1,13 @@
 //! The text of `unsnarl.toml`, with the line of everything in it. What its keys mean is decided elsewhere, but for the
 //! `[[suppress]]` tables, which no option of the command line can say.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::near::suggestion;
-use crate::suppress::SuppressionRule;
+use unsnarl_commands::near::suggestion;
+use unsnarl_commands::suppression::{FileLine, SuppressionRule};
 
 /// The name under which a file is looked for.
 pub(super) const NAME: &str = "unsnarl.toml";
@@ -33,28 +31,15 @@ pub(super) struct Entry {
     pub(super) command: Option<String>,
     pub(super) key: String,
     pub(super) value: Value,
-    pub(super) place: Place,
+    pub(super) line: FileLine,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Boolean(bool),
     One(String),
     Several(Vec<String>),
-}
-
-/// A line of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) file: PathBuf,
-    pub(crate) line: usize,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.file.display(), self.line)
-    }
 }
 
 impl ConfigFile {
@@ -73,45 +58,45 @@ impl ConfigFile {
     }
 
     pub(super) fn parse(path: &Path, text: &str) -> anyhow::Result<Self> {
-        let place = |offset: usize| {
+        let line_at = |offset: usize| {
             let line = text[..offset].matches('\n').count() + 1;
-            Place { file: path.to_owned(), line }
+            FileLine { file: path.to_owned(), line }
         };
         let root = match DeTable::parse(text) {
             Ok(root) => root.into_inner(),
             Err(error) => {
                 let offset = error.span().map_or(0, |span| span.start);
-                bail!("{}: {}", place(offset), error.message())
+                bail!("{}: {}", line_at(offset), error.message())
             }
         };
         let mut file = Self { path: Some(path.to_owned()), ..Self::default() };
         for (key, value) in root {
-            let at = place(key.span().start);
+            let line = line_at(key.span().start);
             let key = key.into_inner().into_owned();
             match value.into_inner() {
                 DeValue::Array(tables) if key == SUPPRESS => {
                     for table in tables {
-                        let at = place(table.span().start);
-                        file.suppressions.push(suppression(table.into_inner(), at)?);
+                        let line = line_at(table.span().start);
+                        file.suppressions.push(suppression(table.into_inner(), line)?);
                     }
                 }
-                _ if key == SUPPRESS => bail!("{at}: '{SUPPRESS}' is written as [[{SUPPRESS}]]"),
+                _ if key == SUPPRESS => bail!("{line}: '{SUPPRESS}' is written as [[{SUPPRESS}]]"),
                 DeValue::Table(table) => {
                     for (inner, value) in table {
-                        let place = place(inner.span().start);
-                        let value = value_of(value, &place)?;
+                        let line = line_at(inner.span().start);
+                        let value = value_of(value, &line)?;
                         let command = Some(key.clone());
                         let key = inner.into_inner().into_owned();
-                        file.entries.push(Entry { command, key, value, place });
+                        file.entries.push(Entry { command, key, value, line });
                     }
                 }
                 value => {
-                    let value = value_of(Spanned::new(0..0, value), &at)?;
-                    file.entries.push(Entry { command: None, key, value, place: at });
+                    let value = value_of(Spanned::new(0..0, value), &line)?;
+                    file.entries.push(Entry { command: None, key, value, line });
                 }
             }
         }
-        file.entries.sort_by_key(|entry| entry.place.line);
+        file.entries.sort_by_key(|entry| entry.line.line);
         Ok(file)
     }
 }
@@ -124,59 +109,59 @@ fn nearest_file() -> Option<PathBuf> {
     here.ancestors().skip(1).map(|folder| folder.join(NAME)).find(|path| path.is_file())
 }
 
-fn value_of(value: Spanned<DeValue<'_>>, place: &Place) -> anyhow::Result<Value> {
+fn value_of(value: Spanned<DeValue<'_>>, line: &FileLine) -> anyhow::Result<Value> {
     Ok(match value.into_inner() {
         DeValue::Boolean(value) => Value::Boolean(value),
         DeValue::Array(values) => {
-            let values = values.into_iter().map(|value| scalar(&value.into_inner(), place));
+            let values = values.into_iter().map(|value| scalar(&value.into_inner(), line));
             Value::Several(values.collect::<anyhow::Result<_>>()?)
         }
-        other => Value::One(scalar(&other, place)?),
+        other => Value::One(scalar(&other, line)?),
     })
 }
 
-fn scalar(value: &DeValue<'_>, place: &Place) -> anyhow::Result<String> {
+fn scalar(value: &DeValue<'_>, line: &FileLine) -> anyhow::Result<String> {
     match value {
         DeValue::String(text) => Ok(text.clone().into_owned()),
         DeValue::Integer(number) => Ok(number.to_string()),
         DeValue::Float(number) => Ok(number.to_string()),
-        _ => bail!("{place}: expected a text, a number, true or false, or a list of texts"),
+        _ => bail!("{line}: expected a text, a number, true or false, or a list of texts"),
     }
 }
 
 /// A `[[suppress]]` table.
-fn suppression(table: DeValue<'_>, place: Place) -> anyhow::Result<SuppressionRule> {
+fn suppression(table: DeValue<'_>, line: FileLine) -> anyhow::Result<SuppressionRule> {
     const KEYS: [&str; 5] = ["rule", "class", "field", "method", "reason"];
     let DeValue::Table(table) = table else {
-        bail!("{place}: '{SUPPRESS}' is written as [[{SUPPRESS}]]")
+        bail!("{line}: '{SUPPRESS}' is written as [[{SUPPRESS}]]")
     };
-    let mut rule = SuppressionRule::at(place.clone());
+    let mut rule = SuppressionRule::at(line.clone());
     for (key, value) in table {
         let key = key.into_inner();
         let value = value.into_inner();
         match (key.as_ref(), value) {
             ("rule", value) => {
-                let value = value_of(Spanned::new(0..0, value), &place)?;
+                let value = value_of(Spanned::new(0..0, value), &line)?;
                 let ids = match value {
                     Value::Several(ids) => ids,
                     Value::One(id) => vec![id],
                     Value::Boolean(_) => {
-                        bail!("{place}: 'rule' is the name of a rule, or a list of them")
+                        bail!("{line}: 'rule' is the name of a rule, or a list of them")
                     }
                 };
                 for id in ids {
                     rule.add_rule(&id)?;
                 }
             }
-            ("class", value) => rule.class = Some(scalar(&value, &place)?),
-            ("field", value) => rule.field = Some(scalar(&value, &place)?),
-            ("method", value) => rule.method = Some(scalar(&value, &place)?),
-            ("reason", value) => rule.reason = scalar(&value, &place)?.trim().to_owned(),
+            ("class", value) => rule.class = Some(scalar(&value, &line)?),
+            ("field", value) => rule.field = Some(scalar(&value, &line)?),
+            ("method", value) => rule.method = Some(scalar(&value, &line)?),
+            ("reason", value) => rule.reason = scalar(&value, &line)?.trim().to_owned(),
             (unknown, _) => {
                 let near = suggestion(unknown, KEYS.into_iter());
-                bail!("{place}: [[{SUPPRESS}]] has no key '{unknown}'{near}")
+                bail!("{line}: [[{SUPPRESS}]] has no key '{unknown}'{near}")
             }
         }
     }
-    rule.checked()
+    Ok(rule.checked()?)
 }

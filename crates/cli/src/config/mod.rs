@@ -19,12 +19,10 @@ use clap::parser::ValueSource;
 use clap::{
     Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, ValueHint,
 };
+use file::{ConfigFile, Entry, Value};
+use unsnarl_commands::near::suggestion;
 
 use crate::args::Arguments;
-use crate::near::suggestion;
-
-pub(crate) use file::Place;
-use file::{ConfigFile, Entry, Value};
 pub(crate) use show::run;
 
 /// Commands that are about the others.
@@ -100,12 +98,12 @@ struct Setting<'f> {
 }
 
 /// What the file says to each command. An entry at the top is for every command that knows its key and can do with its
-/// value; there must be one. What stands in the table of a command comes after what stands at the top.
+/// value; there must be one. Entries in the table of a command come after those at the top.
 fn settings<'f>(definition: &'f Command, file: &'f ConfigFile) -> anyhow::Result<Vec<Setting<'f>>> {
     let folder = file.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     let mut settings = Vec::new();
     for entry in &file.entries {
-        let place = &entry.place;
+        let line = &entry.line;
         let commands: Vec<&Command> = configured(definition)
             .filter(|command| {
                 entry.command.as_deref().is_none_or(|name| name == command.get_name())
@@ -113,7 +111,7 @@ fn settings<'f>(definition: &'f Command, file: &'f ConfigFile) -> anyhow::Result
             .collect();
         if let (Some(name), []) = (&entry.command, commands.as_slice()) {
             let near = suggestion(name, configured(definition).map(Command::get_name));
-            bail!("{place}: there is no command '{name}'{near}");
+            bail!("{line}: there is no command '{name}'{near}");
         }
         let keys = || commands.iter().flat_map(|command| command.get_arguments().filter_map(key));
         let mut problem = None;
@@ -132,12 +130,12 @@ fn settings<'f>(definition: &'f Command, file: &'f ConfigFile) -> anyhow::Result
         }
         if settings.len() == before {
             match problem {
-                Some(reason) => bail!("{place}: {}: {reason}", entry.key),
+                Some(reason) => bail!("{line}: {}: {reason}", entry.key),
                 None => {
                     let whose =
                         entry.command.as_ref().map_or(String::new(), |it| format!(" of {it}"));
                     let near = suggestion(&entry.key, keys());
-                    bail!("{place}: there is no key '{}'{whose}{near}", entry.key)
+                    bail!("{line}: there is no key '{}'{whose}{near}", entry.key)
                 }
             }
         }
@@ -232,7 +230,7 @@ fn unsaid<'s, 'f>(
         .collect()
 }
 
-/// The command line with the words of settings: options behind the name of the command, the rest at the end.
+/// The command line with the words of settings: options after the name of the command, the rest at the end.
 fn completed(
     definition: &Command,
     words: &[OsString],
@@ -246,12 +244,12 @@ fn completed(
             matches.is_ok_and(|matches| matches.subcommand_name() == Some(name))
         }
     };
-    let behind = (0..words.len()).find(is_command).map_or(words.len(), |position| position + 1);
-    let mut all = words[..behind].to_vec();
+    let after = (0..words.len()).find(is_command).map_or(words.len(), |position| position + 1);
+    let mut all = words[..after].to_vec();
     let (listed, options): (Vec<&Setting<'_>>, Vec<&Setting<'_>>) =
         settings.iter().partition(|setting| setting.argument.is_positional());
     all.extend(options.into_iter().flat_map(|setting| setting.words.iter().cloned()));
-    all.extend_from_slice(&words[behind..]);
+    all.extend_from_slice(&words[after..]);
     for setting in listed {
         all.extend(setting.argument.is_last_set().then(|| "--".into()));
         all.extend(setting.words.iter().cloned());

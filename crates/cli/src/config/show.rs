@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
+use unsnarl_commands::suppression::SuppressionRule;
 
 use super::file::ConfigFile;
 use super::{Setting, completed, configured, definition, key, settings, unsaid};
@@ -45,9 +46,31 @@ pub(crate) fn run(
         in_force.write(out, &heading, |_| true)?;
     }
     for rule in &file.suppressions {
-        writeln!(out, "\n[[suppress]] # {}\n{}", rule.place, rule.toml())?;
+        writeln!(out, "\n[[suppress]] # {}\n{}", rule.line, keys(rule))?;
     }
     Ok(ExitStatus::Clean)
+}
+
+/// The keys of a `[[suppress]]` table.
+fn keys(suppression: &SuppressionRule) -> String {
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    let SuppressionRule { rules, class, field, method, reason, .. } = suppression;
+    let rules: Vec<String> = rules.iter().map(|rule| quoted(rule.id())).collect();
+    let rules = match rules.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        several => Some(format!("[{}]", several.join(", "))),
+    };
+    let text = |name: &Option<String>| name.as_deref().map(quoted);
+    let keys = [
+        ("rule", rules),
+        ("class", text(class)),
+        ("field", text(field)),
+        ("method", text(method)),
+        ("reason", Some(quoted(reason))),
+    ];
+    let lines = keys.into_iter().filter_map(|(key, value)| Some(format!("{key} = {}", value?)));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// What holds for a command.
@@ -107,7 +130,7 @@ impl<'s, 'f> InForce<'s, 'f> {
         let id = argument.get_id().as_str();
         let from_file = self.from_file.iter().find(|it| it.argument.get_id() == argument.get_id());
         let origin = match (from_file, self.matches.value_source(id)) {
-            (Some(setting), _) => setting.entry.place.to_string(),
+            (Some(setting), _) => setting.entry.line.to_string(),
             (None, Some(ValueSource::CommandLine)) => "command line".to_owned(),
             (None, Some(ValueSource::EnvVariable)) => "environment".to_owned(),
             (None, _) => "default".to_owned(),

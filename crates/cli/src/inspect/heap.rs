@@ -9,6 +9,8 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_commands::Phases;
+use unsnarl_commands::analysis::execute;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::{Object, ObjectId, Variable};
 use unsnarl_program::{MethodId, Program};
@@ -16,9 +18,7 @@ use unsnarl_symbolic::{Execution, Sharing};
 
 use super::dot::Graph;
 use super::{Inspection, View, write};
-use crate::analysis::execute;
 use crate::output::Output;
-use crate::progress::Phases;
 
 #[derive(Serialize)]
 struct HeapView {
@@ -33,9 +33,9 @@ pub(super) struct ObjectView {
     pub(super) id: String,
     class: String,
     kind: &'static str,
-    made: Option<Place>,
+    made: Option<CodeSite>,
     /// Where the object was made on whose behalf it is made.
-    host: Option<Place>,
+    host: Option<CodeSite>,
     /// The thread that makes it.
     thread: Option<String>,
     sharing: &'static str,
@@ -51,8 +51,9 @@ struct StaticView {
     objects: Vec<String>,
 }
 
+/// A statement, or a method.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Place {
+pub(super) struct CodeSite {
     class: String,
     file: Option<String>,
     line: Option<u16>,
@@ -61,7 +62,7 @@ pub(super) struct Place {
 
 pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
     inspection.session.classes()?;
-    let mut phases = Phases::new(output.shows_progress());
+    let mut phases = Phases::new(output.messages());
     let execution = execute(&mut inspection.session, &mut phases)?;
     phases.finish();
     let view = view(inspection, &execution);
@@ -187,8 +188,8 @@ fn describe(inspection: &Inspection<'_>, execution: &Execution<'_>, id: ObjectId
         id: String::new(),
         class,
         kind,
-        made: object.made.map(|(method, statement)| Place::of(program, method, Some(statement))),
-        host: host.map(|(method, statement)| Place::of(program, method, Some(statement))),
+        made: object.made.map(|(method, statement)| CodeSite::of(program, method, Some(statement))),
+        host: host.map(|(method, statement)| CodeSite::of(program, method, Some(statement))),
         thread: object.origin.map(|origin| execution.thread_name(program, origin)),
         sharing: match execution.sharing(id) {
             Sharing::OneThread => "one-thread",
@@ -228,7 +229,7 @@ fn variable_text(program: &Program<'_>, variable: Variable) -> String {
     program.names.text(name).into_owned()
 }
 
-impl Place {
+impl CodeSite {
     pub(super) fn of(
         program: &Program<'_>,
         method: MethodId,
@@ -249,7 +250,7 @@ impl Place {
 }
 
 /// `bank.Bank.main (Bank.java:12)`.
-impl fmt::Display for Place {
+impl fmt::Display for CodeSite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.class, self.method)?;
         match (&self.file, self.line) {
@@ -261,7 +262,7 @@ impl fmt::Display for Place {
 
 impl ObjectView {
     /// What objects are sorted by; numbers of objects depend on the order of loading.
-    fn key(&self) -> (&str, &str, Option<&Place>, Option<&Place>, Option<&str>) {
+    fn key(&self) -> (&str, &str, Option<&CodeSite>, Option<&CodeSite>, Option<&str>) {
         let (made, host) = (self.made.as_ref(), self.host.as_ref());
         (&self.class, self.kind, made, host, self.thread.as_deref())
     }

@@ -13,22 +13,23 @@ use std::io::Write;
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_commands::session::{self, Session};
 use unsnarl_program::pattern::fits;
 use unsnarl_program::{ClassId, MethodId};
 
 use crate::ExitStatus;
 use crate::args::{Format, InspectArguments, What};
 use crate::output::Output;
-use crate::session::{self, Session};
 
 /// Runs the command.
 pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::Result<ExitStatus> {
     if !arguments.objects.is_empty() && arguments.what != What::Oug {
         anyhow::bail!("--object chooses object use graphs: it goes with --what oug");
     }
-    let path = session::open(&arguments.inputs, &arguments.program)?;
-    let models = session::models(&arguments.program.models)?;
-    let session = Session::new(&arguments.inputs, &arguments.program, &path, &models);
+    let program = arguments.program.options();
+    let path = session::open(&arguments.inputs, &program)?;
+    let models = session::models(&program.models)?;
+    let session = Session::new(&arguments.inputs, &program, &path, &models);
     let mut inspection = Inspection { arguments, session };
     match arguments.what {
         What::Summary => summary::show(&mut inspection, output)?,
@@ -39,7 +40,7 @@ pub(crate) fn run(arguments: &InspectArguments, output: &mut Output) -> anyhow::
         What::Heap => heap::show(&mut inspection, output)?,
         What::Oug => oug::show(&mut inspection, output)?,
     }
-    inspection.session.report_problems(output);
+    inspection.session.report_problems(output.messages());
     Ok(ExitStatus::Clean)
 }
 

@@ -5,17 +5,17 @@ use std::io::{self, Write};
 use anstyle::Style;
 use anyhow::bail;
 use serde::Serialize;
+use unsnarl_commands::Phases;
+use unsnarl_commands::analysis::execute;
 use unsnarl_program::Program;
 use unsnarl_program::heap::ObjectId;
 use unsnarl_symbolic::{Accessed, Execution, ObjectUseGraph, Sharing, Use, UseId};
 
 use super::dot::Graph;
-use super::heap::{ObjectView, Place, is_chosen, object_text, objects};
+use super::heap::{CodeSite, ObjectView, is_chosen, object_text, objects};
 use super::{Inspection, View, write};
-use crate::analysis::execute;
 use crate::args::InspectArguments;
 use crate::output::Output;
-use crate::progress::Phases;
 
 #[derive(Serialize)]
 struct UseGraphs {
@@ -38,7 +38,7 @@ struct NodeView {
     id: String,
     kind: &'static str,
     thread: String,
-    place: Place,
+    place: CodeSite,
     /// The variable that is accessed, or that holds the reference.
     variable: Option<String>,
     /// The threads that are started or joined.
@@ -51,7 +51,7 @@ struct NodeView {
 
 pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyhow::Result<()> {
     inspection.session.classes()?;
-    let mut phases = Phases::new(output.shows_progress());
+    let mut phases = Phases::new(output.messages());
     let execution = execute(&mut inspection.session, &mut phases)?;
     phases.enter("object use graphs");
     let objects = chosen(inspection, &execution)?;
@@ -129,7 +129,7 @@ fn node_view(program: &Program<'_>, execution: &Execution<'_>, id: UseId, node: 
         id: id.to_string(),
         kind: node.kind.word(),
         thread: execution.thread_name(program, node.thread),
-        place: Place::of(program, method, node.statement),
+        place: CodeSite::of(program, method, node.statement),
         variable: node.variable.map(|variable| match variable {
             Accessed::Field(field) => program.names.text(program.fields()[field].name).into_owned(),
             Accessed::Element => "[]".to_owned(),

@@ -5,15 +5,15 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use serde::Serialize;
+use unsnarl_commands::Phases;
+use unsnarl_commands::analysis::execute;
 use unsnarl_program::MethodId;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::heap::OriginKind;
 
 use super::dot::Graph;
 use super::{Inspection, View, write};
-use crate::analysis::execute;
 use crate::output::Output;
-use crate::progress::Phases;
 
 #[derive(Serialize)]
 struct Threads {
@@ -32,7 +32,7 @@ struct StartView {
     line: Option<u16>,
     /// What runs in the new thread.
     runs: Vec<String>,
-    /// The abstract threads that the analyses tell apart.
+    /// The abstract threads that the analyses distinguish.
     threads: Vec<ThreadView>,
 }
 
@@ -108,7 +108,7 @@ fn abstract_threads(
     if inspection.arguments.inputs.is_empty() {
         return threads;
     }
-    let mut phases = Phases::new(output.shows_progress());
+    let mut phases = Phases::new(output.messages());
     let Ok(execution) = execute(&mut inspection.session, &mut phases) else { return threads };
     phases.finish();
     let heap = &execution.heap;

@@ -37,6 +37,11 @@ public class Program {
                 System.err.println("errors are mine");
                 System.exit(3);
             }
+            case "race-exit" -> {
+                twice(() -> racy++);
+                System.exit(3);
+            }
+            case "throw" -> throw new IllegalStateException("mine");
             case "echo" -> {
                 Scanner in = new Scanner(System.in);
                 while (in.hasNextLine()) {
@@ -202,11 +207,63 @@ fn a_program_without_a_race_is_silent_and_its_exit_status_is_named() {
     for jdk in jdks() {
         let watched = Watched::on(jdk);
         let (outcome, report) = watched.report(&[], &["no-race"]);
-        assert_eq!(outcome.status, 0);
+        assert_eq!(outcome.status, 3);
         assert_eq!(outcome.messages, "errors are mine\n");
         assert_eq!(fields(&report), Vec::<&str>::new());
         has_note(&report, "ended with exit status 3");
-        assert_eq!(watched.run(&["--exit-code", "program"], &["no-race"]).status, 3);
+    }
+}
+
+/// Without an option, with `--exit-code findings`, and with `--exit-code program`.
+#[test]
+fn a_program_that_fails_is_never_a_success() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        for (what, statuses) in [
+            ("race", [1, 1, 0]),
+            ("no-race", [3, 0, 3]),
+            ("race-exit", [3, 1, 3]),
+            ("throw", [1, 0, 1]),
+            ("nothing", [0, 0, 0]),
+        ] {
+            let options = [&[][..], &["--exit-code", "findings"], &["--exit-code", "program"]];
+            for (options, status) in options.into_iter().zip(statuses) {
+                let outcome = watched.run(options, &[what]);
+                assert_eq!(outcome.status, status, "{what} {options:?}: {}", outcome.messages);
+                let has_findings = outcome.messages.contains("error[data-race]: Program.racy");
+                assert_eq!(has_findings, what.starts_with("race"), "{}", outcome.messages);
+            }
+        }
+    }
+}
+
+/// There is no report that could be taken for one of a program without defects.
+#[test]
+fn a_program_that_does_not_start_is_an_error() {
+    for jdk in jdks() {
+        let watched = Watched::on(jdk);
+        let java = watched.jdk.tool("java").to_str().unwrap().to_owned();
+        let script = format!("{java} NoSuchClass; exit 4");
+        let before = "before a class of the program was loaded";
+        let no_jvm = "no JVM that it started could be watched";
+        for (command, words) in [
+            (&[java.as_str(), "NoSuchClass"][..], ["NoSuchClass", "exit status 1", before]),
+            (&[&java, "-cp", "/no/such", "a.Main"], ["a.Main", "exit status 1", before]),
+            (&["sh", "-c", &script], ["NoSuchClass", "exit status 4", before]),
+            (&[&java, "-jar", "missing.jar"], ["missing.jar", "exit status 1", ""]),
+            (&[&java, "-XX:NoSuchOption"], ["NoSuchOption", "exit status 1", no_jvm]),
+            (&["/no/such/java", "Program"], ["error: cannot start /no/such/java", "", ""]),
+        ] {
+            for options in [&[][..], &["--exit-code", "findings"], &["--exit-code", "program"]] {
+                let command: Vec<String> = command.iter().map(|&it| it.to_owned()).collect();
+                let outcome = watched.start(&mut watched.command(options, &command));
+                assert_eq!((outcome.status, outcome.out.as_str()), (2, ""), "{command:?}");
+                let messages = outcome.messages;
+                assert!(words.iter().all(|it| messages.contains(it)), "{command:?}: {messages}");
+                assert!(messages.contains("error: "), "{messages}");
+                assert!(!messages.contains("no findings"), "{messages}");
+            }
+        }
     }
 }
 
@@ -433,7 +490,7 @@ fn program_of(run: &Child) -> u32 {
 #[test]
 fn signals_reach_the_program() {
     let watched = Watched::new();
-    let (mut run, mut out) = until_ready(&watched, &["--exit-code", "program"], "wait");
+    let (mut run, mut out) = until_ready(&watched, &[], "wait");
     kill("-TERM", run.id());
     assert_eq!(run.wait().unwrap().code(), Some(128 + 15));
     let mut rest = String::new();
@@ -447,7 +504,7 @@ fn a_killed_jvm_is_reported() {
     let (run, _out) = until_ready(&watched, &[], "go-on");
     kill("-KILL", program_of(&run));
     let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(128 + 9));
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(messages.contains("was killed by signal 9"), "{messages}");
 }

@@ -1,37 +1,51 @@
 //! `--plan`: which fields are watched.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
-use anyhow::Context;
 use unsnarl_findings::{Finding, Rule};
 
-use super::RunFolder;
-use crate::args::{Plan, RunArguments};
-use crate::output::Output;
+use super::{RunFolder, RunOptions};
+use crate::error::{CommandError, Context};
+use crate::feedback::Feedback;
 use crate::{check, confirm, joining};
 
 const PLAN_FILE: &str = "plan";
 
+/// Which fields are watched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Plan {
+    /// All.
+    #[default]
+    All,
+    /// Those that a check of the program suspects.
+    Static,
+    /// Those that the findings of a file are about.
+    File(PathBuf),
+}
+
 /// What a check suspects, by the names of fields.
-pub(crate) struct Planned {
+pub(super) struct Planned {
     fields: BTreeSet<String>,
     /// Whether elements of arrays are among it.
     pub(super) arrays: bool,
 }
 
 impl Planned {
-    /// What the arguments ask for; none if everything is watched.
-    pub(super) fn find(arguments: &RunArguments, output: &Output) -> anyhow::Result<Option<Self>> {
-        let findings = match &arguments.plan {
+    /// What the options ask for; none if everything is watched.
+    pub(super) fn find(
+        options: &RunOptions,
+        feedback: &dyn Feedback,
+    ) -> Result<Option<Self>, CommandError> {
+        let findings = match &options.plan {
             Plan::All => return Ok(None),
             Plan::File(file) => joining::read(std::slice::from_ref(file))?,
             Plan::Static => {
-                let mut asked = confirm::check_of(arguments, "--plan static")?;
-                // What is doubtful is worth a look at run time.
+                let mut asked = confirm::check_of(options, "--plan static")?;
+                // Doubtful findings are worth watching at run time.
                 (asked.arrays, asked.min_confidence) = (true, Some(0.0));
                 asked.rules = vec![Rule::DataRace, Rule::UnsafePublication];
-                check::examine(&asked, output)?.report.findings().to_vec()
+                check::examine(&asked, feedback)?.report.findings().to_vec()
             }
         };
         Ok(Some(Self::of(&findings)))
@@ -43,12 +57,12 @@ impl Planned {
         Self { fields: fields.collect(), arrays: variables().any(|it| it.is_elements()) }
     }
 
-    /// Writes it where agents find it, and returns the name of the file.
-    pub(super) fn write(&self, folder: &RunFolder) -> anyhow::Result<String> {
+    /// Writes the plan into a file in the folder of the run.
+    pub(super) fn write(&self, folder: &RunFolder) -> Result<PathBuf, CommandError> {
         let path = folder.path().join(PLAN_FILE);
         let names: String = self.fields.iter().map(|name| format!("{name}\n")).collect();
-        std::fs::write(&path, names).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(text(&path))
+        std::fs::write(&path, names).context(|| format!("cannot write {}", path.display()))?;
+        Ok(path)
     }
 
     /// What the report says about it.
@@ -61,8 +75,4 @@ impl Planned {
         let arrays = if self.arrays { ", and elements of arrays" } else { "" };
         format!("{fields}{arrays}, as the plan says: races on others are not seen")
     }
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().replace(',', ",,")
 }

@@ -2,19 +2,19 @@
 //! Gradle and plain javac leave it near the classes.
 //!
 //! A file is the right one if it is where its package says, or if it declares that package. In a folder of `--source`
-//! it may be anywhere. What cannot be read is told and goes without source.
+//! it may be anywhere. What cannot be read is reported as a warning and shown without source.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use unsnarl_findings::Finding;
 use unsnarl_program::path::read_texts;
 use unsnarl_report::source::{SourceFile, SourceKey, Sources, wanted};
 
-use crate::output::Output;
+use crate::error::CommandError;
+use crate::feedback::Feedback;
 
 /// Where build tools expect sources, below the folder of a project.
 const LAYOUTS: [&str; 10] = [
@@ -30,26 +30,30 @@ const LAYOUTS: [&str; 10] = [
     "",
 ];
 
-/// How many folders above the classes may be that of the project: `build/classes/java/main` has four.
+/// How many folders above the classes that of the project may be: four above `build/classes/java/main`.
 const ABOVE: usize = 5;
 
-/// A larger file is no source.
+/// A larger file is cut off.
 const FILE_LIMIT: u64 = 16 << 20;
 
-/// A folder of `--source` with more files than this is looked through only so far.
+/// The most files that are looked at in a folder of `--source`.
 const MOST_FILES: usize = 200_000;
 
 /// The sources of `findings`: of `given` folders and jars, or near `inputs`, which are classes and jars.
-pub(crate) fn find(
+///
+/// # Errors
+/// If something that is given is not there.
+pub fn find(
     findings: &[Finding],
     given: &[PathBuf],
     inputs: &[PathBuf],
-    output: &Output,
-) -> anyhow::Result<Sources> {
+    feedback: &dyn Feedback,
+) -> Result<Sources, CommandError> {
     if let Some(missing) = given.iter().find(|path| !path.exists()) {
-        bail!("there is no {} to look for source in", missing.display());
+        let missing = missing.display();
+        return Err(CommandError::failed(format!("there is no {missing} to look for source in")));
     }
-    let mut search = Search { wanted: wanted(findings), found: Sources::default(), output };
+    let mut search = Search { wanted: wanted(findings), found: Sources::default(), feedback };
     for path in given {
         match path.is_dir() {
             true => search.below(path),
@@ -71,7 +75,7 @@ pub(crate) fn find(
 struct Search<'a> {
     wanted: BTreeSet<SourceKey>,
     found: Sources,
-    output: &'a Output,
+    feedback: &'a dyn Feedback,
 }
 
 impl Search<'_> {
@@ -141,7 +145,7 @@ impl Search<'_> {
                     }
                 }
             }
-            Err(error) => self.output.warn(&format!("no source from there: {error}")),
+            Err(error) => self.feedback.warn(&format!("no source from there: {error}")),
         }
     }
 
@@ -161,7 +165,7 @@ impl Search<'_> {
         match read_at_most(file, FILE_LIMIT) {
             Ok(bytes) => Some(String::from_utf8_lossy(&bytes).into_owned()),
             Err(error) => {
-                self.output.warn(&format!("no source from {}: {error}", file.display()));
+                self.feedback.warn(&format!("no source from {}: {error}", file.display()));
                 None
             }
         }
@@ -213,7 +217,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::args::{ColorChoice, CommonArguments};
+    use crate::feedback::Silent;
 
     fn finding(class: &str, file: &str) -> Finding {
         let method = MethodReference::new(class, "m", "()V");
@@ -228,13 +232,6 @@ mod tests {
         )
     }
 
-    fn output() -> Output {
-        let color = ColorChoice::Never;
-        let common =
-            CommonArguments { output: None, color, quiet: true, verbose: false, config: None };
-        Output::open(&common).expect("standard output is there")
-    }
-
     /// The path of the source that was found below the folder in which `files` are.
     fn found(files: &[(&str, &str)], given: &[&str], inputs: &[&str]) -> Option<String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -247,7 +244,7 @@ mod tests {
         let paths = |paths: &[&str]| paths.iter().map(at).collect::<Vec<_>>();
         let findings = [finding("a.b.C$1", "C.java")];
         let sources =
-            find(&findings, &paths(given), &paths(inputs), &output()).expect("all is there");
+            find(&findings, &paths(given), &paths(inputs), &Silent).expect("all is there");
         let (_, file) = sources.iter().next()?;
         let below = file.path.strip_prefix(&format!("{}/", folder.path().display()));
         below.map(str::to_owned)
@@ -287,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_is_not_there_is_an_error() {
-        let error = find(&[], &["no/such".into()], &[], &output()).expect_err("it is not there");
+        let error = find(&[], &["no/such".into()], &[], &Silent).expect_err("it is not there");
         assert_eq!(error.to_string(), "there is no no/such to look for source in");
     }
 }

@@ -1,16 +1,15 @@
 //! What the source of a program accepts: `@SuppressWarnings("unsnarl:<rule>")`, and `// unsnarl: ignore <rule> <reason>`.
 //!
-//! Only files in which a finding has an access are looked at, so a mark elsewhere accepts nothing, and nobody says that it
-//! is of no use.
+//! Only files in which a finding has an access are read. A mark in another file is not reported as unused.
 
 use unsnarl_findings::{Finding, Frame, Report, Rule, Suppression, SuppressionKind};
 use unsnarl_java_source::{About, Mark, marks};
-use unsnarl_report::source::{SourceFile, SourceKey, Sources};
+use unsnarl_report::source::{SourceKey, Sources};
 
 use crate::near::suggestion;
 
 /// A mark in a file.
-struct Placed<'s> {
+struct FileMark<'s> {
     key: &'s SourceKey,
     path: &'s str,
     mark: Mark,
@@ -24,37 +23,35 @@ pub(crate) fn apply(
     sources: &Sources,
     was_looked_for: &impl Fn(Rule) -> bool,
 ) {
-    let mut placed = Vec::new();
+    let mut found = Vec::new();
     for (key, file) in sources.iter() {
         let lines = (1..).map_while(|number| file.line(number)).collect::<Vec<_>>();
         for mark in marks(&lines.join("\n")) {
             match understood(&mark) {
                 Ok(rules) => {
                     let path = file.path.as_str();
-                    placed.push(Placed { key, path, mark, rules, has_matched: false });
+                    found.push(FileMark { key, path, mark, rules, has_matched: false });
                 }
-                Err(problem) => report.notes.push(format!("{}: {problem}", place(file, &mark))),
+                Err(problem) => {
+                    report.notes.push(format!("{}:{}: {problem}", file.path, mark.line))
+                }
             }
         }
     }
     report.suppress(|finding| {
         let mut reason = None;
-        for mark in placed.iter_mut().filter(|mark| mark.covers(finding)) {
+        for mark in found.iter_mut().filter(|mark| mark.covers(finding)) {
             mark.has_matched = true;
             reason.get_or_insert_with(|| mark.mark.reason.clone());
         }
         reason.map(|justification| Suppression { kind: SuppressionKind::InSource, justification })
     });
-    for Placed { path, mark, rules, has_matched, .. } in &placed {
+    for FileMark { path, mark, rules, has_matched, .. } in &found {
         if !has_matched && rules.iter().any(|&rule| was_looked_for(rule)) {
             let line = mark.line;
             report.notes.push(format!("{path}:{line}: this suppression matches no finding"));
         }
     }
-}
-
-fn place(file: &SourceFile, mark: &Mark) -> String {
-    format!("{}:{}", file.path, mark.line)
 }
 
 /// The rules that a mark names, or what is wrong with it.
@@ -69,7 +66,7 @@ fn understood(mark: &Mark) -> Result<Vec<Rule>, String> {
     mark.rules.iter().map(rule).collect()
 }
 
-impl Placed<'_> {
+impl FileMark<'_> {
     fn covers(&self, finding: &Finding) -> bool {
         let subject = &finding.subject;
         let variable = subject.as_variable();

@@ -1,15 +1,24 @@
 //! The arguments of every command. Help and manual pages derive from here.
 
+mod options;
+#[cfg(test)]
+mod tests;
+mod values;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use unsnarl_detect_dynamic::{DETECTORS, DetectorEntry};
-use unsnarl_findings::{Rule, Severity};
-use unsnarl_program::callgraph::Entries;
+use clap::{Args, Parser, Subcommand};
+use unsnarl_commands::run::{DEFAULT_BUFFER, Plan};
+use unsnarl_commands::suppression::SuppressionRule;
+use unsnarl_findings::Rule;
+use unsnarl_trace_analysis::AnalysisEntry;
 
-use crate::suppress::SuppressionRule;
+pub(crate) use values::{
+    ColorChoice, ExitCodeOf, FailOn, Format, ReportFormat, Shell, TraceReportFormat, What,
+};
+
+use values::{detect_help, detector_parser, plan, probability, rule_parser};
 
 /// Finds concurrency bugs in JVM programs: data races, violations of atomicity, stale values,
 /// deadlocks.
@@ -33,6 +42,9 @@ pub(crate) struct Arguments {
 const EXIT_STATUS: &str = "Exit status: 0 when nothing was found, 1 when there are findings, \
                            2 when unsnarl could not do its job.";
 
+const EXIT_STATUS_OF_RUN: &str = "Exit status: that of COMMAND if it failed (128 + N if signal N killed it), \
+                                  else 1 when there are findings, else 0; 2 when unsnarl could not do its job.";
+
 /// What every command understands.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Common options")]
@@ -54,17 +66,6 @@ pub(crate) struct CommonArguments {
     pub(crate) config: Option<PathBuf>,
 }
 
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    /// On a terminal, unless the environment says otherwise (NO_COLOR, TERM, CLICOLOR)
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
 /// One variant per command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -77,6 +78,18 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     Config(ConfigArguments),
     Completions(CompletionsArguments),
+}
+
+impl Command {
+    /// The part about accepted findings, of a command that has findings.
+    pub(crate) fn accepted_mut(&mut self) -> Option<&mut AcceptArguments> {
+        match self {
+            Self::Check(check) => Some(&mut check.accepted),
+            Self::Run(run) => Some(&mut run.accepted),
+            Self::Analyze(analyze) => Some(&mut analyze.accepted),
+            _ => None,
+        }
+    }
 }
 
 /// Find concurrency bugs in the bytecode of a program or a library
@@ -102,7 +115,7 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Leave out findings that are less sure than this, from 0 to 1 [default: 0.05, or 0.25 for programs so
-    /// large that their objects are told apart only roughly]
+    /// large that their objects are distinguished only roughly]
     #[arg(long, value_name = "X", value_parser = probability)]
     pub(crate) min_confidence: Option<f64>,
     /// In which form
@@ -116,30 +129,12 @@ pub(crate) struct CheckArguments {
     pub(crate) program: ProgramArguments,
 }
 
-impl CheckArguments {
-    /// A check that leaves nothing out and fails nothing.
-    pub(crate) fn of(inputs: Vec<PathBuf>, program: ProgramArguments) -> Self {
-        Self {
-            inputs,
-            rules: Vec::new(),
-            fail_on: FailOn::Never,
-            arrays: false,
-            strict: false,
-            min_confidence: None,
-            format: ReportFormat::Text,
-            source: SourceArguments::default(),
-            accepted: AcceptArguments::default(),
-            program,
-        }
-    }
-}
-
 /// Run a program and watch it for concurrency bugs
 ///
 /// COMMAND is a java with its arguments, or anything that starts JVMs: mvn, a script. Its input, output and
 /// signals are its own; the report goes to standard error, or to the file of --output, when it has ended.
 #[derive(Args, Debug)]
-#[command(after_help = EXIT_STATUS)]
+#[command(after_help = EXIT_STATUS_OF_RUN)]
 pub(crate) struct RunArguments {
     /// The program to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
@@ -169,7 +164,7 @@ pub(crate) struct RunArguments {
     /// Watch what is in objects of libraries as well: an ArrayList that two threads use
     #[arg(long)]
     pub(crate) contents: bool,
-    /// Record every access, also such as say nothing new about races
+    /// Record every access, even redundant ones
     #[arg(long)]
     pub(crate) no_filters: bool,
     /// Files with further models of libraries, which add to or override those that are built in
@@ -199,9 +194,9 @@ pub(crate) struct RunArguments {
     /// How many megabytes of events may wait to be read, for each JVM, before it is slowed down
     #[arg(long, value_name = "MB", default_value_t = DEFAULT_BUFFER, value_parser = clap::value_parser!(u32).range(4..))]
     pub(crate) buffer: u32,
-    /// What the exit status is: what was found, or that of the program
-    #[arg(long, value_enum, default_value_t = ExitCodeOf::Findings, value_name = "WHOSE")]
-    pub(crate) exit_code: ExitCodeOf,
+    /// What alone decides the exit status [default: the program if it failed, else the findings]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) exit_code: Option<ExitCodeOf>,
     /// The least severity of a finding that makes the exit status 1
     #[arg(long, value_enum, default_value_t = FailOn::Warning, value_name = "SEVERITY")]
     pub(crate) fail_on: FailOn,
@@ -214,53 +209,12 @@ pub(crate) struct RunArguments {
     pub(crate) accepted: AcceptArguments,
 }
 
-const DEFAULT_BUFFER: u32 = 512;
-
-impl RunArguments {
-    /// Whether what static analysis suspects is to be confirmed.
-    pub(crate) fn confirms(&self) -> bool {
-        self.confirm.is_some()
-    }
-}
-
-impl Default for RunArguments {
-    fn default() -> Self {
-        Self {
-            command: Vec::new(),
-            detectors: DetectArguments::default(),
-            joined: JoinArguments::default(),
-            confirm: None,
-            plan: Plan::All,
-            include: Vec::new(),
-            exclude: Vec::new(),
-            no_arrays: false,
-            contents: false,
-            no_filters: false,
-            models: Vec::new(),
-            array_cutoff: None,
-            array_offset: None,
-            stacks: false,
-            exact: false,
-            record: None,
-            no_analysis: false,
-            session_dir: None,
-            buffer: DEFAULT_BUFFER,
-            exit_code: ExitCodeOf::Findings,
-            fail_on: FailOn::Warning,
-            format: ReportFormat::Text,
-            source: SourceArguments::default(),
-            accepted: AcceptArguments::default(),
-        }
-    }
-}
-
 /// What looks at a trace.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct DetectArguments {
-    /// Run these detectors, separated by commas [default: happens-before,lock-order]
-    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser())]
-    pub(crate) detect: Vec<&'static DetectorEntry>,
-    /// Tell every pair of places that races, which takes more time and memory
+    #[arg(long, value_name = "DETECTOR", value_delimiter = ',', value_parser = detector_parser(), help = detect_help())]
+    pub(crate) detect: Vec<&'static AnalysisEntry>,
+    /// Report every pair of places that race, which takes more time and memory
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -289,15 +243,6 @@ pub(crate) struct AcceptArguments {
     /// The `[[suppress]]` tables of unsnarl.toml.
     #[arg(skip)]
     pub(crate) suppressions: Vec<SuppressionRule>,
-}
-
-/// Whose exit status `unsnarl run` has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExitCodeOf {
-    /// 1 if there are findings
-    Findings,
-    /// That of the program, 128 and the signal if one killed it
-    Program,
 }
 
 /// Find concurrency bugs in the recorded trace of a run
@@ -417,17 +362,6 @@ pub(crate) struct CompletionsArguments {
     pub(crate) shell: Shell,
 }
 
-/// The shells that have completions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
-    /// Bash
-    Bash,
-    /// Zsh
-    Zsh,
-    /// Fish
-    Fish,
-}
-
 /// Compile the examples that come with unsnarl, check them, and watch them run
 ///
 /// Needs the javac of a JDK. The exit status is 0 when the demonstration could be given, whatever it
@@ -494,315 +428,4 @@ pub(crate) struct ProgramArguments {
     /// The Java release for which multi-release jars are read [default: that of the JDK]
     #[arg(long, value_name = "N")]
     pub(crate) release: Option<u16>,
-}
-
-impl ProgramArguments {
-    /// The elements of `--classpath`.
-    pub(crate) fn classpath(&self) -> Vec<PathBuf> {
-        let elements = self.classpath.iter();
-        elements.filter(|element| !element.as_os_str().is_empty()).cloned().collect()
-    }
-
-    /// Where execution begins.
-    pub(crate) fn entries(&self) -> Entries {
-        if self.library {
-            Entries::Library
-        } else if self.entries.is_empty() {
-            Entries::Main
-        } else {
-            Entries::Patterns(self.entries.clone())
-        }
-    }
-}
-
-/// Takes the id of a rule; for any other text clap names the nearest ids.
-fn rule_parser() -> impl TypedValueParser<Value = Rule> {
-    let rules = Rule::ALL.iter().map(|rule| {
-        let value = PossibleValue::new(rule.id()).help(rule.summary());
-        value.hide(!is_found_statically(*rule))
-    });
-    PossibleValuesParser::new(rules)
-        .map(|id| Rule::from_id(&id).expect("only ids of rules are possible values"))
-}
-
-/// Takes the name of a detector.
-fn detector_parser() -> impl TypedValueParser<Value = &'static DetectorEntry> {
-    let names = DETECTORS.iter().map(|entry| PossibleValue::new(entry.name).help(entry.summary));
-    PossibleValuesParser::new(names).map(|name| {
-        let entry = DETECTORS.iter().find(|entry| entry.name == name);
-        entry.expect("only names of detectors are possible values")
-    })
-}
-
-fn probability(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
-        _ => Err("expected a number from 0 to 1".to_owned()),
-    }
-}
-
-/// Whether a rule has a static detector. The others are understood and not shown.
-pub(crate) fn is_found_statically(rule: Rule) -> bool {
-    unsnarl_detect_static::DETECTORS.iter().any(|detector| detector.rule == rule)
-}
-
-/// Which findings fail a build.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FailOn {
-    /// Errors alone
-    Error,
-    /// Warnings and errors
-    Warning,
-    /// Every finding
-    Note,
-    /// None
-    Never,
-}
-
-impl FailOn {
-    /// Whether a worst finding of this severity is bad enough.
-    pub(crate) fn is_reached_by(self, worst: Severity) -> bool {
-        match self {
-            Self::Error => worst >= Severity::Error,
-            Self::Warning => worst >= Severity::Warning,
-            Self::Note => true,
-            Self::Never => false,
-        }
-    }
-}
-
-/// Which fields are watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
-    /// All.
-    All,
-    /// Those that a check of the program suspects.
-    Static,
-    /// Those that the findings of a file are about.
-    File(PathBuf),
-}
-
-fn plan(text: &str) -> Result<Plan, std::convert::Infallible> {
-    Ok(match text {
-        "all" => Plan::All,
-        "static" => Plan::Static,
-        file => Plan::File(file.into()),
-    })
-}
-
-/// The forms in which findings can be reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReportFormat {
-    /// For people
-    Text,
-    /// For programs, as docs/schema/findings-1.schema.json says
-    Json,
-    /// For code scanning services and editors, SARIF 2.1.0
-    Sarif,
-    /// For the browser, one file that loads nothing
-    Html,
-}
-
-/// The forms in which `analyze` can report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TraceReportFormat {
-    /// For people
-    Text,
-    /// For programs, as docs/schema/findings-1.schema.json says
-    Json,
-    /// For code scanning services and editors, SARIF 2.1.0
-    Sarif,
-    /// For the browser, one file that loads nothing
-    Html,
-    /// A line for every racing event: trace, detector, location, variable, separated by tabs
-    Tsv,
-}
-
-impl TraceReportFormat {
-    /// The form of the report, unless there is none beside the lines.
-    pub(crate) fn of_report(self) -> Option<ReportFormat> {
-        match self {
-            Self::Text => Some(ReportFormat::Text),
-            Self::Json => Some(ReportFormat::Json),
-            Self::Sarif => Some(ReportFormat::Sarif),
-            Self::Html => Some(ReportFormat::Html),
-            Self::Tsv => None,
-        }
-    }
-}
-
-/// What `inspect` shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum What {
-    /// Counts of everything, and what could not be read
-    Summary,
-    /// The classes with their fields and methods
-    Classes,
-    /// The bodies of methods in static single assignment form
-    Ssa,
-    /// Which method may call which
-    Callgraph,
-    /// Where threads are started and what they run
-    Threads,
-    /// The abstract objects: where they are made, who can reach them, and what they refer to
-    Heap,
-    /// The object use graphs of shared objects, or of those of --class or --object: the life of each
-    Oug,
-}
-
-/// The forms in which `inspect` can show things.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Text,
-    /// For programs
-    Json,
-    /// For Graphviz
-    Dot,
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    fn parse(arguments: &[&str]) -> Result<Arguments, clap::Error> {
-        Arguments::try_parse_from(std::iter::once("unsnarl").chain(arguments.iter().copied()))
-    }
-
-    #[test]
-    fn the_definition_is_consistent() {
-        Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn inspect_takes_everything_it_promises() {
-        let line = "inspect a.jar b --jdk /jdk --classpath c.jar:d --entry p.M.main --entry q.* \
-                    --models m.toml --release 17 --what callgraph --format dot --class p.* \
-                    --method run --object o1,o2 --output out.dot --color never -v";
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let arguments = parse(&words).expect("all of these exist");
-        assert!(arguments.common.verbose);
-        assert_eq!(arguments.common.color, ColorChoice::Never);
-        assert_eq!(arguments.common.output, Some(PathBuf::from("out.dot")));
-        let Command::Inspect(inspect) = arguments.command else { panic!("it says inspect") };
-        assert_eq!(inspect.inputs.len(), 2);
-        assert_eq!(inspect.program.entries, ["p.M.main", "q.*"]);
-        let classpath = inspect.program.classpath();
-        assert_eq!(classpath, [PathBuf::from("c.jar"), PathBuf::from("d")]);
-        assert_eq!((inspect.what, inspect.format), (What::Callgraph, Format::Dot));
-        assert_eq!(inspect.objects, ["o1", "o2"]);
-    }
-
-    #[test]
-    fn check_takes_everything_it_promises() {
-        let line = "check a.jar --library --classpath c.jar --jdk /jdk --models m.toml --release 21 \
-                    --rules data-race,unsafe-publication --fail-on error --arrays \
-                    --min-confidence 0.6 --format json -o out.json -q";
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let arguments = parse(&words).expect("all of these exist");
-        let Command::Check(check) = arguments.command else { panic!("it says check") };
-        assert_eq!(check.rules, [Rule::DataRace, Rule::UnsafePublication]);
-        assert_eq!((check.fail_on, check.format), (FailOn::Error, ReportFormat::Json));
-        assert_eq!(check.min_confidence, Some(0.6));
-        assert!(check.arrays && check.program.library && arguments.common.quiet);
-    }
-
-    #[test]
-    fn analyze_takes_everything_it_promises() {
-        let line = "analyze a.std b.bin --detect eraser,lock-order --detect happens-before --all \
-                    --fail-on never --format tsv -o t";
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let arguments = parse(&words).expect("all of these exist");
-        let Command::Analyze(analyze) = arguments.command else { panic!("it says analyze") };
-        assert_eq!(analyze.traces, [PathBuf::from("a.std"), PathBuf::from("b.bin")]);
-        let names: Vec<&str> = analyze.detectors.detect.iter().map(|entry| entry.name).collect();
-        assert_eq!(names, ["eraser", "lock-order", "happens-before"]);
-        assert!(analyze.detectors.all);
-        assert_eq!((analyze.fail_on, analyze.format), (FailOn::Never, TraceReportFormat::Tsv));
-    }
-
-    #[test]
-    fn an_unknown_rule_is_told_with_its_neighbour() {
-        let error = parse(&["check", "--rules", "data-rase", "a.jar"]).expect_err("no such rule");
-        assert!(error.to_string().contains("'data-race'"), "{error}");
-    }
-
-    #[test]
-    fn what_fails_a_build_is_ordered() {
-        use Severity::{Error, Note, Warning};
-        for (fail_on, expected) in [
-            (FailOn::Error, [false, false, true]),
-            (FailOn::Warning, [false, true, true]),
-            (FailOn::Note, [true, true, true]),
-            (FailOn::Never, [false, false, false]),
-        ] {
-            let reached = [Note, Warning, Error].map(|worst| fail_on.is_reached_by(worst));
-            assert_eq!(reached, expected, "{fail_on:?}");
-        }
-    }
-
-    #[test]
-    fn contradictions_and_unknown_things_are_errors_of_status_2() {
-        for line in [
-            "",
-            "inspect --entry a.B.c --library x.jar",
-            "inspect -q -v",
-            "inspect --what everything",
-            "inspect --release new",
-            "check",
-            "check --entry a.B.c --library x.jar",
-            "check --fail-on maybe x.jar",
-            "check --min-confidence 1.5 x.jar",
-            "check --min-confidence high x.jar",
-            "check --format dot x.jar",
-            "analyze",
-            "analyze --detect magic a.std",
-            "analyze --format dot a.std",
-            "report",
-            "report --html --sarif a.json",
-            "explain",
-            "no-such-command",
-        ] {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let error = parse(&words).expect_err(line);
-            assert_eq!(error.exit_code(), 2, "{line}");
-        }
-    }
-
-    /// The manual pages in `docs/man` are what the definition says. Run with `UNSNARL_BLESS=1` to
-    /// write them anew.
-    #[test]
-    fn manual_pages_are_up_to_date() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/man");
-        let bless = std::env::var_os("UNSNARL_BLESS").is_some();
-        for (name, page) in manual_pages() {
-            let path = folder.join(&name);
-            if bless {
-                std::fs::create_dir_all(&folder).expect("docs/man can be made");
-                std::fs::write(&path, &page).expect("docs/man can be written");
-            }
-            let stored = std::fs::read(&path).unwrap_or_default();
-            assert!(
-                stored == page,
-                "docs/man/{name} is stale: run UNSNARL_BLESS=1 cargo test -p unsnarl"
-            );
-        }
-    }
-
-    /// The file name and the text of every manual page.
-    fn manual_pages() -> Vec<(String, Vec<u8>)> {
-        let mut command = Arguments::command();
-        command.build();
-        let pages = std::iter::once(command.clone()).chain(command.get_subcommands().cloned());
-        pages
-            .map(|command| {
-                let page = clap_mangen::Man::new(command);
-                let mut text = Vec::new();
-                page.render(&mut text).expect("a vector takes every write");
-                (page.get_filename(), text)
-            })
-            .collect()
-    }
 }

@@ -1,17 +1,17 @@
-//! What somebody may have meant who wrote a name that does not exist.
+//! Suggestions for a name that does not exist.
 
-/// More suggestions than this help nobody.
+/// The most suggestions that are made.
 const MOST: usize = 3;
 
 /// How alike two names must be, from 0 to 1.
 const ALIKE: f64 = 0.7;
 
-/// How much less alike than the best another one may be.
+/// How much less alike than the best suggestion the others may be.
 const CLOSE: f64 = 0.1;
 
-/// The names that are most like the wanted one, the best first. Case does not count, and a name
-/// without its package is as good as the whole.
-pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+/// The names that are most like the wanted one, the best first. Case does not count, and the package may be
+/// missing.
+pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<(f64, &str)> = names
         .map(|name| (likeness(&wanted, &name.to_lowercase()), name))
@@ -25,7 +25,7 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
 }
 
 /// ` (did you mean a or b?)`, or nothing.
-pub(crate) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
+pub fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     match nearest(wanted, names).as_slice() {
         [] => String::new(),
         near => format!(" (did you mean {}?)", near.join(" or ")),

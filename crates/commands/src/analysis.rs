@@ -1,27 +1,29 @@
-//! The symbolic execution of the program that the arguments name, as `check`, `explain` and `inspect`
+//! The symbolic execution of a program, as `check`, `explain` and `inspect`
 //! need it.
 
-use anyhow::bail;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
 use unsnarl_program::heap::OriginKind;
 use unsnarl_symbolic::{Execution, Settings};
 
-use crate::progress::Phases;
+use crate::error::CommandError;
+use crate::feedback::Phases;
 use crate::session::{Session, failure_text};
 
-/// Runs the program from its entry points; an error if there are none, or no JDK. What could not be followed
-/// becomes notes of the session.
-pub(crate) fn execute<'a>(
+/// Executes the program symbolically from its entry points. What could not be followed becomes notes of the session.
+///
+/// # Errors
+/// If there is no entry point, or no JDK.
+pub fn execute<'a>(
     session: &mut Session<'a>,
-    phases: &mut Phases,
-) -> anyhow::Result<Execution<'a>> {
+    phases: &mut Phases<'_>,
+) -> Result<Execution<'a>, CommandError> {
     if session.program.find_class(b"java/lang/Object").is_none() {
         let failures: Vec<String> = session.failures().iter().map(failure_text).collect();
-        bail!(
+        return Err(CommandError::failed(format!(
             "without the classes of a JDK nothing is known about threads and locks: name one with \
              --jdk ({})",
             failures.join("; ")
-        );
+        )));
     }
     let mut entries = session.required_entry_points()?;
     let models = session.models;

@@ -1,59 +1,88 @@
 //! The `[[suppress]]` tables of `unsnarl.toml`: which findings may stay, and why.
 
-use anyhow::bail;
+use std::fmt;
+use std::path::PathBuf;
+
 use unsnarl_findings::{Finding, Rule};
 use unsnarl_program::pattern::fits;
 
-use crate::config::Place;
+use crate::error::CommandError;
 use crate::near::suggestion;
+
+/// A line of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileLine {
+    /// The file.
+    pub file: PathBuf,
+    /// The number of the line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for FileLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.display(), self.line)
+    }
+}
 
 /// A `[[suppress]]` table. In its patterns `*` stands for any text.
 #[derive(Clone, Debug)]
-pub(crate) struct SuppressionRule {
+pub struct SuppressionRule {
     /// Of these rules; of all, if there are none.
-    pub(crate) rules: Vec<Rule>,
+    pub rules: Vec<Rule>,
     /// The class that the finding is about.
-    pub(crate) class: Option<String>,
+    pub class: Option<String>,
     /// The field, with or without its class.
-    pub(crate) field: Option<String>,
+    pub field: Option<String>,
     /// The method that the finding is about or in which an access is, with or without its class.
-    pub(crate) method: Option<String>,
-    pub(crate) reason: String,
-    pub(crate) place: Place,
+    pub method: Option<String>,
+    /// Why such a finding may stay.
+    pub reason: String,
+    /// Where the table stands.
+    pub line: FileLine,
 }
 
 impl SuppressionRule {
-    pub(crate) fn at(place: Place) -> Self {
+    /// A table that suppresses nothing yet.
+    #[must_use]
+    pub fn at(line: FileLine) -> Self {
         Self {
             rules: Vec::new(),
             class: None,
             field: None,
             method: None,
             reason: String::new(),
-            place,
+            line,
         }
     }
 
-    pub(crate) fn add_rule(&mut self, id: &str) -> anyhow::Result<()> {
+    /// Adds the rule with this id.
+    ///
+    /// # Errors
+    /// If there is no such rule.
+    pub fn add_rule(&mut self, id: &str) -> Result<(), CommandError> {
         let Some(rule) = Rule::from_id(id) else {
             let near = suggestion(id, Rule::ALL.iter().map(|rule| rule.id()));
-            bail!("{}: there is no rule '{id}'{near}", self.place)
+            let message = format!("{}: there is no rule '{id}'{near}", self.line);
+            return Err(CommandError::failed(message));
         };
         self.rules.push(rule);
         Ok(())
     }
 
     /// The same, if it says what it suppresses and why.
-    pub(crate) fn checked(self) -> anyhow::Result<Self> {
-        let place = &self.place;
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn checked(self) -> Result<Self, CommandError> {
         let is_named = self.class.is_some() || self.field.is_some() || self.method.is_some();
-        if self.rules.is_empty() && !is_named {
-            bail!("{place}: [[suppress]] needs a rule, class, field or method");
-        }
-        if self.reason.is_empty() {
-            bail!("{place}: [[suppress]] needs a reason: why may such a finding stay?");
-        }
-        Ok(self)
+        let missing = if self.rules.is_empty() && !is_named {
+            "a rule, class, field or method"
+        } else if self.reason.is_empty() {
+            "a reason: why may such a finding stay?"
+        } else {
+            return Ok(self);
+        };
+        Err(CommandError::failed(format!("{}: [[suppress]] needs {missing}", self.line)))
     }
 
     /// Whether a finding is suppressed by it.
@@ -66,27 +95,6 @@ impl SuppressionRule {
             && fits_any(&self.class, &classes(finding))
             && fits_any(&self.field, &fields(finding))
             && fits_any(&self.method, &methods(finding))
-    }
-
-    /// The keys of the table.
-    pub(crate) fn toml(&self) -> String {
-        let quoted = |text: &str| toml::Value::from(text).to_string();
-        let rules: Vec<String> = self.rules.iter().map(|rule| quoted(rule.id())).collect();
-        let rules = match rules.as_slice() {
-            [] => None,
-            [one] => Some(one.clone()),
-            several => Some(format!("[{}]", several.join(", "))),
-        };
-        let text = |name: &Option<String>| name.as_deref().map(quoted);
-        let keys = [
-            ("rule", rules),
-            ("class", text(&self.class)),
-            ("field", text(&self.field)),
-            ("method", text(&self.method)),
-            ("reason", Some(quoted(&self.reason))),
-        ];
-        let lines = keys.into_iter().filter_map(|(key, value)| Some(format!("{key} = {}", value?)));
-        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

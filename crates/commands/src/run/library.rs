@@ -5,14 +5,15 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use sha2::{Digest, Sha256};
+
+use crate::error::{CommandError, Context};
 
 const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent.so"));
 
-/// The library in a file that outlasts the run: a program may start JVMs when it is over. The name tells the
-/// content, so that versions do not get in each other's way.
-pub(super) fn install() -> anyhow::Result<PathBuf> {
+/// The library in a file that outlasts the run, since a program may start JVMs afterwards. The name contains a digest of
+/// the content, so that versions do not get in each other's way.
+pub(super) fn install() -> Result<PathBuf, CommandError> {
     let digest = Sha256::digest(AGENT);
     let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     let mut reasons = Vec::new();
@@ -20,10 +21,11 @@ pub(super) fn install() -> anyhow::Result<PathBuf> {
         let file = folder.join(format!("libunsnarl_agent-{digest}.so"));
         match install_in(&folder, &file) {
             Ok(()) => return Ok(file),
-            Err(error) => reasons.push(format!("{error:#}")),
+            Err(error) => reasons.push(error.chain()),
         }
     }
-    bail!("the agent cannot be put anywhere: {}", reasons.join("; "))
+    let reasons = reasons.join("; ");
+    Err(CommandError::failed(format!("the agent cannot be put anywhere: {reasons}")))
 }
 
 /// The user's cache, else a folder of the user's own among the temporary files.
@@ -37,25 +39,24 @@ fn folders() -> Vec<PathBuf> {
     cache.map(|cache| cache.join("unsnarl")).into_iter().chain([temporary]).collect()
 }
 
-fn install_in(folder: &Path, file: &Path) -> anyhow::Result<()> {
+fn install_in(folder: &Path, file: &Path) -> Result<(), CommandError> {
     let shown = folder.display();
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .with_context(|| format!("cannot make {shown}"))?;
-    // Nobody else may put a library there that our JVMs would load.
-    let metadata =
-        fs::symlink_metadata(folder).with_context(|| format!("cannot look at {shown}"))?;
+        .context(|| format!("cannot make {shown}"))?;
+    // Others must not be able to replace the library that our JVMs load.
+    let metadata = fs::symlink_metadata(folder).context(|| format!("cannot look at {shown}"))?;
     let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_dir() || !is_ours || metadata.mode() & 0o022 != 0 {
-        bail!("others can write to {shown}");
+        return Err(CommandError::failed(format!("others can write to {shown}")));
     }
     if fs::read(file).is_ok_and(|content| content == AGENT) {
         return Ok(());
     }
     let mut new = tempfile::NamedTempFile::new_in(folder)?;
     new.write_all(AGENT)?;
-    new.persist(file).with_context(|| format!("cannot write {}", file.display()))?;
+    new.persist(file).context(|| format!("cannot write {}", file.display()))?;
     Ok(())
 }

@@ -1,20 +1,21 @@
-//! `unsnarl run --confirm`: what a run has to say about each finding of an earlier report.
+//! `unsnarl run --confirm`: whether a run shows each finding of an earlier report.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
-use unsnarl_detect_dynamic::Places;
 use unsnarl_findings::{Effect, Evidence, Finding, Frame, Heuristic, Reason, Rule};
-
 use unsnarl_launch::{Launched, is_java};
+use unsnarl_program::callgraph::Entries;
+use unsnarl_trace_analysis::TraceReport;
+use unsnarl_trace_analysis::executed::Places;
 
-use crate::args::{CheckArguments, ProgramArguments, RunArguments};
-use crate::check;
-use crate::dynamic::Analyzed;
+use crate::check::{self, CheckOptions};
+use crate::error::CommandError;
+use crate::feedback::Feedback;
 use crate::joining;
-use crate::output::Output;
+use crate::run::RunOptions;
+use crate::session::ProgramOptions;
 
 static OBSERVED: Heuristic =
     Heuristic { name: "run-observed", effect: Effect::NONE, sentence: "it happened in this run" };
@@ -42,36 +43,49 @@ static VERDICTS: [(&Heuristic, &str); 4] = [
     (&NEVER_REACHED, "suspicions_never_reached"),
 ];
 
-/// What is to be confirmed: the findings of a file, or those of a check of what will run.
+/// Where the findings come from that a run is to confirm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Suspicions {
+    /// From a check of what will run.
+    Check,
+    /// From a JSON report.
+    File(PathBuf),
+}
+
+/// The findings that are to be confirmed; none if nothing is.
 pub(crate) fn suspicions(
-    arguments: &RunArguments,
-    output: &Output,
-) -> anyhow::Result<Vec<Finding>> {
-    match &arguments.confirm {
+    options: &RunOptions,
+    feedback: &dyn Feedback,
+) -> Result<Vec<Finding>, CommandError> {
+    match &options.confirm {
         None => Ok(Vec::new()),
-        Some(Some(file)) => joining::read(std::slice::from_ref(file)),
-        Some(None) => {
-            let checked = check::examine(&check_of(arguments, "--confirm")?, output)?;
+        Some(Suspicions::File(file)) => joining::read(std::slice::from_ref(file)),
+        Some(Suspicions::Check) => {
+            let checked = check::examine(&check_of(options, "--confirm")?, feedback)?;
             Ok(checked.report.findings().to_vec())
         }
     }
 }
 
 /// A check of the classes that a command runs.
-pub(crate) fn check_of(arguments: &RunArguments, option: &str) -> anyhow::Result<CheckArguments> {
-    let program = &arguments.command[0];
-    let launched = Launched::by(&arguments.command[1..]);
+pub(crate) fn check_of(options: &RunOptions, option: &str) -> Result<CheckOptions, CommandError> {
+    let program = &options.command[0];
+    let launched = Launched::by(&options.command[1..]);
     if !is_java(program) || launched.class_path.is_empty() {
-        bail!("{option} needs a FILE unless the command is a java with a class path or a jar");
+        return Err(CommandError::failed(format!(
+            "{option} needs a FILE unless the command is a java with a class path or a jar"
+        )));
     }
-    let entries = launched.main_class.iter().map(|class| format!("{class}.main")).collect();
-    let program = ProgramArguments {
+    let program = ProgramOptions {
         jdk: home_of(program),
-        entries,
-        models: arguments.models.clone(),
-        ..Default::default()
+        entries: match launched.main_class {
+            Some(class) => Entries::Patterns(vec![format!("{class}.main")]),
+            None => Entries::Main,
+        },
+        models: options.models.clone(),
+        ..ProgramOptions::default()
     };
-    Ok(CheckArguments::of(launched.class_path, program))
+    Ok(CheckOptions::new(launched.class_path, program))
 }
 
 /// The JDK of a `java` that is named by its path.
@@ -82,7 +96,7 @@ fn home_of(java: &OsStr) -> Option<PathBuf> {
 }
 
 /// Joins what was found with suspicions, each of which has one verdict of this run among its reasons.
-pub(crate) fn confirm(analyzed: &mut Analyzed, mut suspicions: Vec<Finding>) {
+pub(crate) fn confirm(analyzed: &mut TraceReport, mut suspicions: Vec<Finding>) {
     for suspicion in &mut suspicions {
         let is_verdict = |reason: &Reason| VERDICTS.iter().any(|(it, _)| it.name == reason.name);
         suspicion.reasons.retain(|reason| !is_verdict(reason));
@@ -135,9 +149,8 @@ fn verdict(suspicion: &Finding, found: &[Finding], places: &Places) -> Reason {
     }
 }
 
-/// Whether what a run found is the defect that is suspected. That is more than to be one finding with it: no run sees a
-/// publication, but the race that an unsafe one is; and elements of arrays have the methods in their name, of which a run
-/// may come to some only.
+/// Whether what a run found is the defect that is suspected. Fingerprints need not be equal: a run sees an unsafe
+/// publication as a race, and the fingerprint of array elements contains methods, of which a run may reach only some.
 fn shows(finding: &Finding, suspicion: &Finding) -> bool {
     let Some(variable) = suspicion.subject.as_variable() else {
         return finding.fingerprint() == suspicion.fingerprint();
@@ -149,8 +162,8 @@ fn shows(finding: &Finding, suspicion: &Finding) -> bool {
             || joining::sites(finding).is_subset(&joining::sites(suspicion)))
 }
 
-/// The places that together are the defect: the first two accesses, or all acquisitions of a cycle. Further accesses
-/// to a variable are there to be looked at.
+/// The sites that make up the defect: the first two accesses, or all acquisitions of a cycle. Further accesses to a
+/// variable only illustrate it.
 fn decisive_places(finding: &Finding) -> impl Iterator<Item = &Frame> {
     let count = finding.subject.as_locks().len().max(2);
     finding.accesses.iter().take(count).filter_map(|access| access.site())

@@ -4,61 +4,61 @@ use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
 use unsnarl_recording::format::RUN_FILE;
 use unsnarl_recording::{is_locked, sessions_of};
 
-/// Where shared memory can be had as files.
+use crate::error::{CommandError, Context};
+
+/// The file system in shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// A folder that agents write to as long as this lives.
+/// A folder that agents write to while this value lives.
 pub(super) struct RunFolder {
     path: PathBuf,
-    /// Locked: so agents see that somebody watches.
+    /// Locked, so that agents see that the run is being watched.
     _mark: File,
     is_kept: bool,
 }
 
 impl RunFolder {
-    /// A folder that stays when the run is over.
-    pub(super) fn recorded(path: &Path) -> anyhow::Result<Self> {
+    /// A folder that is kept when the run is over.
+    pub(super) fn recorded(path: &Path) -> Result<Self, CommandError> {
         let is_empty = fs::read_dir(path).map(|mut entries| entries.next().is_none());
         if path.exists() && !is_empty.unwrap_or(false) {
-            bail!("{} is there already", path.display());
+            return Err(CommandError::failed(format!("{} is there already", path.display())));
         }
         Self::create(path.to_owned(), true)
     }
 
-    /// A folder that goes when the run is over: in `place`, or where there is most likely to be room.
-    pub(super) fn temporary(place: Option<&Path>, room: u64) -> anyhow::Result<Self> {
-        let place = match place {
-            Some(place) => place.to_owned(),
+    /// A folder that is deleted when the run is over: in `parent`, or where there is most likely to be room.
+    pub(super) fn temporary(parent: Option<&Path>, room: u64) -> Result<Self, CommandError> {
+        let parent = match parent {
+            Some(parent) => parent.to_owned(),
             None if has_room(Path::new(SHARED_MEMORY), room) => SHARED_MEMORY.into(),
             None => std::env::temp_dir(),
         };
         let (user, process) = (rustix::process::geteuid().as_raw(), std::process::id());
         let prefix = format!("unsnarl-run-{user}-");
-        remove_abandoned(&place, &prefix);
-        // It gets its name when it is locked: until then another run would take it for abandoned.
-        let mut folder = Self::create(place.join(format!("unsnarl-new-{user}-{process}")), false)?;
+        remove_abandoned(&parent, &prefix);
+        // It gets its final name once it is locked: before, another run would take it for abandoned.
+        let mut folder = Self::create(parent.join(format!("unsnarl-new-{user}-{process}")), false)?;
         let path = folder.path.with_file_name(format!("{prefix}{process}"));
-        fs::rename(&folder.path, &path)
-            .with_context(|| format!("cannot make {}", path.display()))?;
+        fs::rename(&folder.path, &path).context(|| format!("cannot make {}", path.display()))?;
         folder.path = path;
         Ok(folder)
     }
 
-    fn create(path: PathBuf, is_kept: bool) -> anyhow::Result<Self> {
+    fn create(path: PathBuf, is_kept: bool) -> Result<Self, CommandError> {
         let shown = path.display();
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("cannot make {shown}"))?;
-        let path = path.canonicalize().with_context(|| format!("cannot find {shown}"))?;
+            .context(|| format!("cannot make {shown}"))?;
+        let path = path.canonicalize().context(|| format!("cannot find {shown}"))?;
         let mark = File::create_new(path.join(RUN_FILE))
-            .with_context(|| format!("cannot write to {}", path.display()))?;
-        mark.lock().with_context(|| format!("cannot lock {}", path.join(RUN_FILE).display()))?;
+            .context(|| format!("cannot write to {}", path.display()))?;
+        mark.lock().context(|| format!("cannot lock {}", path.join(RUN_FILE).display()))?;
         Ok(Self { path, _mark: mark, is_kept })
     }
 
@@ -81,24 +81,24 @@ impl Drop for RunFolder {
     }
 }
 
-/// Removes what runs have left that were killed.
-fn remove_abandoned(place: &Path, prefix: &str) {
-    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+/// Removes the folders of runs that were killed.
+fn remove_abandoned(parent: &Path, prefix: &str) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
             continue;
         }
         let is_abandoned =
             File::open(entry.path().join(RUN_FILE)).is_ok_and(|mark| !is_locked(&mark));
         if is_abandoned {
-            // Whatever keeps it there does not matter to this run.
+            // This run can do without.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Whether a file system has so many bytes free, twice.
-fn has_room(place: &Path, bytes: u64) -> bool {
-    rustix::fs::statvfs(place)
+/// Whether a file system has twice this many bytes free.
+fn has_room(folder: &Path, bytes: u64) -> bool {
+    rustix::fs::statvfs(folder)
         .is_ok_and(|status| status.f_bavail.saturating_mul(status.f_frsize) / 2 >= bytes)
 }
 

@@ -1,32 +1,61 @@
-//! The program that the arguments name: opened, with its models, its entry points and what is to be
+//! The program that the options name: opened, with its models, its entry points and what is to be
 //! said about it. Every command that looks at a program begins here.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
 use unsnarl_models::Models;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints, Gaps};
 use unsnarl_program::path::{ClassPath, JdkChoice, Options, Role, Severity};
 use unsnarl_program::{ClassId, Failure, Program};
 
-use crate::args::ProgramArguments;
+use crate::error::{CommandError, Context};
+use crate::feedback::Feedback;
 use crate::near::nearest;
-use crate::output::Output;
 
 /// More messages of one kind than this are counted, not shown.
 const MOST_MESSAGES: usize = 20;
 
-/// Opens the class path that the arguments name; without inputs, that of the JDK alone.
-pub(crate) fn open(inputs: &[PathBuf], arguments: &ProgramArguments) -> anyhow::Result<ClassPath> {
+/// What program the inputs are part of.
+#[derive(Clone, Debug)]
+pub struct ProgramOptions {
+    /// The JDK whose library the program uses; none for that of the environment.
+    pub jdk: Option<PathBuf>,
+    /// Where to look for classes that the inputs use.
+    pub class_path: Vec<PathBuf>,
+    /// Where execution begins.
+    pub entries: Entries,
+    /// Files with further models of libraries.
+    pub models: Vec<PathBuf>,
+    /// The Java release for which multi-release jars are read; none for that of the JDK.
+    pub release: Option<u16>,
+}
+
+impl Default for ProgramOptions {
+    fn default() -> Self {
+        Self {
+            jdk: None,
+            class_path: Vec::new(),
+            entries: Entries::Main,
+            models: Vec::new(),
+            release: None,
+        }
+    }
+}
+
+/// Opens the class path that the options name; without inputs, that of the JDK alone.
+///
+/// # Errors
+/// If there is no class.
+pub fn open(inputs: &[PathBuf], options: &ProgramOptions) -> Result<ClassPath, CommandError> {
     let path = ClassPath::open(&Options {
         inputs: inputs.to_vec(),
-        class_path: arguments.classpath(),
-        jdk: match &arguments.jdk {
+        class_path: options.class_path.clone(),
+        jdk: match &options.jdk {
             Some(home) => JdkChoice::Home(home.clone()),
             None => JdkChoice::from_environment(),
         },
-        release: arguments.release,
+        release: options.release,
     });
     if !path.entries().any(|entry| path.role(entry) == wanted_role(inputs)) {
         let failures: Vec<String> = path
@@ -35,20 +64,23 @@ pub(crate) fn open(inputs: &[PathBuf], arguments: &ProgramArguments) -> anyhow::
             .filter(|problem| problem.severity == Severity::Failure)
             .map(|problem| problem.error.to_string())
             .collect();
-        match failures.is_empty() {
-            true => bail!("there is no class in the input"),
-            false => bail!("nothing to look at: {}", failures.join("; ")),
-        }
+        return Err(CommandError::failed(match failures.is_empty() {
+            true => "there is no class in the input".to_owned(),
+            false => format!("nothing to look at: {}", failures.join("; ")),
+        }));
     }
     Ok(path)
 }
 
 /// The built-in models with those of further files.
-pub(crate) fn models(files: &[PathBuf]) -> anyhow::Result<Models> {
+///
+/// # Errors
+/// If a file cannot be read or has no models.
+pub fn models(files: &[PathBuf]) -> Result<Models, CommandError> {
     let mut models = Models::builtin();
     for file in files {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {name}"))?;
+        let text = std::fs::read_to_string(file).context(|| format!("cannot read {name}"))?;
         models.extend(&name, &text)?;
     }
     Ok(models)
@@ -59,41 +91,50 @@ fn wanted_role(inputs: &[PathBuf]) -> Role {
 }
 
 /// The program, and what was found out about it on the way.
-pub(crate) struct Session<'a> {
+pub struct Session<'a> {
     inputs: &'a [PathBuf],
-    arguments: &'a ProgramArguments,
-    pub(crate) program: Program<'a>,
-    pub(crate) models: &'a Models,
+    options: &'a ProgramOptions,
+    /// The classes.
+    pub program: Program<'a>,
+    /// What is known about libraries.
+    pub models: &'a Models,
     /// When the work began.
-    pub(crate) started: Instant,
+    pub started: Instant,
     gaps: Gaps,
     notes: Vec<String>,
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(
+    /// A session on the class path that [`open`] has opened for the inputs and options.
+    #[must_use]
+    pub fn new(
         inputs: &'a [PathBuf],
-        arguments: &'a ProgramArguments,
+        options: &'a ProgramOptions,
         path: &'a ClassPath,
         models: &'a Models,
     ) -> Self {
         let (program, started) = (Program::new(path), Instant::now());
         let gaps = Gaps::default();
-        Self { inputs, arguments, program, models, started, gaps, notes: Vec::new() }
+        Self { inputs, options, program, models, started, gaps, notes: Vec::new() }
     }
 
     /// Whether clients call the program from outside.
-    pub(crate) fn is_library(&self) -> bool {
-        self.arguments.library
+    #[must_use]
+    pub fn is_library(&self) -> bool {
+        self.options.entries == Entries::Library
     }
 
     /// Whether a class is one of those that findings are about.
-    pub(crate) fn is_input(&self, class: ClassId) -> bool {
+    #[must_use]
+    pub fn is_input(&self, class: ClassId) -> bool {
         self.program.role(class) == Some(wanted_role(self.inputs))
     }
 
     /// The classes to look at: those of the input, or all of the JDK if there is none.
-    pub(crate) fn classes(&mut self) -> anyhow::Result<Vec<ClassId>> {
+    ///
+    /// # Errors
+    /// If none can be read.
+    pub fn classes(&mut self) -> Result<Vec<ClassId>, CommandError> {
         let path = self.program.path();
         let wanted = wanted_role(self.inputs);
         let mut classes = Vec::new();
@@ -102,32 +143,36 @@ impl<'a> Session<'a> {
         }
         if classes.is_empty() {
             let failures: Vec<String> = self.program.failures().iter().map(failure_text).collect();
-            bail!("no class could be read: {}", failures.join("; "));
+            let failures = failures.join("; ");
+            return Err(CommandError::failed(format!("no class could be read: {failures}")));
         }
         Ok(classes)
     }
 
     /// Where execution begins, which may be nowhere. What is wrong with that becomes a note.
-    pub(crate) fn entry_points(&mut self) -> EntryPoints {
-        let entries = self.arguments.entries();
-        let points = EntryPoints::find(&mut self.program, self.models, &entries);
+    pub fn entry_points(&mut self) -> EntryPoints {
+        let entries = &self.options.entries;
+        let points = EntryPoints::find(&mut self.program, self.models, entries);
         let unmatched = points.unmatched.iter();
         self.add_notes(
             unmatched.map(|pattern| format!("no method fits the entry point '{pattern}'")),
         );
-        if points.methods.is_empty() && entries == Entries::Main && !self.inputs.is_empty() {
+        if points.methods.is_empty() && *entries == Entries::Main && !self.inputs.is_empty() {
             self.add_notes([format!("there is no main method to begin with: {ENTRY_ADVICE}")]);
         }
         points
     }
 
     /// Where execution begins, for a command that can do nothing without.
-    pub(crate) fn required_entry_points(&mut self) -> anyhow::Result<EntryPoints> {
+    ///
+    /// # Errors
+    /// If there is no entry point.
+    pub fn required_entry_points(&mut self) -> Result<EntryPoints, CommandError> {
         let points = self.entry_points();
         if !points.methods.is_empty() {
             return Ok(points);
         }
-        match self.arguments.entries() {
+        Err(CommandError::failed(match &self.options.entries {
             Entries::Patterns(patterns) => {
                 let names = self.method_names()?;
                 let names = names.iter().map(String::as_str);
@@ -137,13 +182,11 @@ impl<'a> Session<'a> {
                     true => String::new(),
                     false => format!("; near it are {}", near.join(", ")),
                 };
-                bail!(
-                    "no method of the input fits the entry point '{}'{near}",
-                    patterns.join("', '")
-                )
+                let patterns = patterns.join("', '");
+                format!("no method of the input fits the entry point '{patterns}'{near}")
             }
             Entries::Library => {
-                bail!("there is no public method of a public class for clients to call")
+                "there is no public method of a public class for clients to call".to_owned()
             }
             Entries::Main => {
                 let mut names = self.method_names()?;
@@ -161,13 +204,13 @@ impl<'a> Session<'a> {
                     }
                     None => String::new(),
                 };
-                bail!("there is no main method to begin with{seen}: {ENTRY_ADVICE}{unread}")
+                format!("there is no main method to begin with{seen}: {ENTRY_ADVICE}{unread}")
             }
-        }
+        }))
     }
 
     /// The methods of the classes to look at, as `package.Class.method`, sorted.
-    fn method_names(&mut self) -> anyhow::Result<Vec<String>> {
+    fn method_names(&mut self) -> Result<Vec<String>, CommandError> {
         let classes = self.classes()?;
         let program = &self.program;
         let mut names: Vec<String> = classes
@@ -182,8 +225,8 @@ impl<'a> Session<'a> {
         Ok(names)
     }
 
-    /// The call graph from the entry points that the arguments name.
-    pub(crate) fn call_graph(&mut self) -> CallGraph {
+    /// The call graph from the entry points that the options name.
+    pub fn call_graph(&mut self) -> CallGraph {
         let points = self.entry_points();
         let graph = CallGraph::build(&mut self.program, self.models, &points);
         self.set_gaps(&graph.gaps);
@@ -191,12 +234,12 @@ impl<'a> Session<'a> {
     }
 
     /// Remembers what the last analysis could not follow.
-    pub(crate) fn set_gaps(&mut self, gaps: &Gaps) {
+    pub fn set_gaps(&mut self, gaps: &Gaps) {
         self.gaps = *gaps;
     }
 
     /// Notes what a user should know about the result.
-    pub(crate) fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
+    pub fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
         for note in notes {
             if !self.notes.contains(&note) {
                 self.notes.push(note);
@@ -205,7 +248,8 @@ impl<'a> Session<'a> {
     }
 
     /// Everything that could not be read, with file and reason.
-    pub(crate) fn failures(&self) -> Vec<Failure> {
+    #[must_use]
+    pub fn failures(&self) -> Vec<Failure> {
         let opening = self.program.path().problems().iter();
         opening
             .filter(|problem| problem.severity == Severity::Failure)
@@ -221,7 +265,8 @@ impl<'a> Session<'a> {
     }
 
     /// What the user should know about the result.
-    pub(crate) fn notes(&self) -> Vec<String> {
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
         let path = self.program.path();
         let mut notes: Vec<String> = path
             .problems()
@@ -248,34 +293,36 @@ impl<'a> Session<'a> {
     }
 
     /// The names of the classes that were asked for and not found, sorted.
-    pub(crate) fn missing_classes(&self) -> Vec<String> {
+    #[must_use]
+    pub fn missing_classes(&self) -> Vec<String> {
         let phantoms = self.program.phantoms();
         let mut names: Vec<String> = phantoms.map(|class| self.program.class_text(class)).collect();
         names.sort_unstable();
         names
     }
 
-    /// Tells what could not be read, one message each.
-    pub(crate) fn report_failures(&self, output: &Output) {
+    /// What could not be read, one message each, of which the last may count further ones.
+    #[must_use]
+    pub fn failure_messages(&self) -> Vec<String> {
         let failures = self.failures();
-        for failure in failures.iter().take(MOST_MESSAGES) {
-            output.warn(&failure_text(failure));
-        }
+        let mut messages: Vec<String> =
+            failures.iter().take(MOST_MESSAGES).map(failure_text).collect();
         if failures.len() > MOST_MESSAGES {
             let more = failures.len() - MOST_MESSAGES;
-            output.warn(&format!("{more} more could not be read; --format json lists them all"));
+            messages.push(format!("{more} more could not be read; --format json lists them all"));
         }
+        messages
     }
 
-    /// Tells what could not be read, and to those who want to know more, the notes.
-    pub(crate) fn report_problems(&self, output: &Output) {
-        self.report_failures(output);
+    /// Warns about what could not be read, and passes the notes on as details.
+    pub fn report_problems(&self, feedback: &dyn Feedback) {
+        self.failure_messages().iter().for_each(|message| feedback.warn(message));
         let newer = self.program.newer_versions();
         if let Some(warning) = &newer {
-            output.warn(warning);
+            feedback.warn(warning);
         }
         for note in self.notes().iter().filter(|note| Some(*note) != newer.as_ref()) {
-            output.detail(note);
+            feedback.detail(note);
         }
     }
 }
@@ -284,7 +331,8 @@ impl<'a> Session<'a> {
 const ENTRY_ADVICE: &str = "name one with --entry, or use --library for a library";
 
 /// File, place and reason in one line. A JDK that is nowhere has no place.
-pub(crate) fn failure_text(failure: &Failure) -> String {
+#[must_use]
+pub fn failure_text(failure: &Failure) -> String {
     match failure.place.is_empty() {
         true => failure.reason.clone(),
         false => format!("{}: {}", failure.place, failure.reason),

@@ -1,10 +1,9 @@
-//! The program that is run: started with the agent, sent what signals come, waited for.
+//! The program that is run: starts it with the agent, passes signals on to it, and waits for its end.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
@@ -12,13 +11,15 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::Origin;
 use unsnarl_launch::{Agent, TOOL_OPTIONS, is_java};
 
-/// The signals that are the program's and not ours.
+use crate::error::{CommandError, Context};
+
+/// The signals that are passed on to the program.
 const SIGNALS: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
 /// What the program reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Streams {
-    /// What this process does.
+pub enum Streams {
+    /// The streams of this process.
     Inherited,
     /// Nothing.
     None,
@@ -36,8 +37,10 @@ impl Program {
         command: &[OsString],
         agent: &Agent,
         streams: Streams,
-    ) -> anyhow::Result<Self> {
-        let (program, arguments) = command.split_first().context("there is no command to run")?;
+    ) -> Result<Self, CommandError> {
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| CommandError::failed("there is no command to run"))?;
         let mut process = Command::new(program);
         if is_java(program) {
             process.args(agent.arguments(arguments));
@@ -49,12 +52,11 @@ impl Program {
         if streams == Streams::None {
             process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         }
-        // Signals that come from now on wait for the child to be there.
-        let mut signals =
-            SignalsInfo::<WithOrigin>::new(SIGNALS).context("cannot handle signals")?;
+        // Signals that arrive from now on are queued until the child has started.
+        let mut signals = SignalsInfo::<WithOrigin>::new(SIGNALS)
+            .context(|| "cannot handle signals".to_owned())?;
         let handle = signals.handle();
-        let child =
-            process.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let child = process.spawn().context(|| format!("cannot start {}", program.display()))?;
         let id = child.id();
         std::thread::spawn(move || {
             for origin in signals.forever() {
@@ -65,14 +67,14 @@ impl Program {
     }
 
     /// Waits for its end.
-    pub(super) fn wait(mut self) -> anyhow::Result<Ended> {
-        let status = self.child.wait().context("cannot wait for the program")?;
+    pub(super) fn wait(mut self) -> Result<Ended, CommandError> {
+        let status = self.child.wait().context(|| "cannot wait for the program".to_owned())?;
         self.signals.close();
         Ok(Ended(status))
     }
 }
 
-/// A signal from the terminal came to the child as well.
+/// Sends a signal of another process to the child, which gets those of the terminal by itself.
 fn pass_on(origin: &Origin, child: u32) {
     let process = i32::try_from(child).ok().and_then(Pid::from_raw);
     let signal = Signal::from_named_raw(origin.signal);
@@ -83,11 +85,18 @@ fn pass_on(origin: &Origin, child: u32) {
 }
 
 /// How a program ended.
-pub(crate) struct Ended(ExitStatus);
+pub struct Ended(ExitStatus);
 
 impl Ended {
-    /// Its exit status as a shell tells it.
-    pub(super) fn code(&self) -> u8 {
+    /// Whether it failed.
+    #[must_use]
+    pub fn failed(&self) -> bool {
+        self.code() != 0
+    }
+
+    /// Its exit status as shells report it: 128 + N if signal N killed it.
+    #[must_use]
+    pub fn code(&self) -> u8 {
         let signal = self.0.signal().map(|signal| 128 + signal);
         u8::try_from(self.0.code().or(signal).unwrap_or(0)).unwrap_or(u8::MAX)
     }

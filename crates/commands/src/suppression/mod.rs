@@ -1,42 +1,47 @@
 //! Which findings of a report count: those that neither the source, nor `unsnarl.toml`, nor the baseline accepts.
 //!
-//! What is accepted stays in the report as suppressed. It fails no build, and people see it when they ask for it;
-//! programs that read the report always do. What accepts nothing is named in a note, so that it can go.
+//! Accepted findings stay in the report as suppressed. They fail no build, and the text form shows them on request;
+//! the other forms always have them. A suppression that matches nothing is named in a note, so that it can be removed.
 
-use std::path::Path;
+mod baseline;
+mod in_source;
+mod rule;
+
+use std::path::{Path, PathBuf};
 
 use unsnarl_findings::{Report, Rule, Statistic, Suppression, SuppressionKind};
 use unsnarl_report::source::Sources;
 
-use crate::args::{AcceptArguments, Command};
-use crate::baseline::Baseline;
-use crate::in_source;
+use crate::error::CommandError;
+
+pub use rule::{FileLine, SuppressionRule};
+
+use baseline::Baseline;
 
 /// More entries of a baseline than this are counted, not named.
 const MOST_NAMED: usize = 10;
 
-impl Command {
-    /// The part about accepted findings, of a command that has findings.
-    pub(crate) fn accepted_mut(&mut self) -> Option<&mut AcceptArguments> {
-        match self {
-            Self::Check(check) => Some(&mut check.accepted),
-            Self::Run(run) => Some(&mut run.accepted),
-            Self::Analyze(analyze) => Some(&mut analyze.accepted),
-            _ => None,
-        }
-    }
+/// Which findings are accepted.
+#[derive(Clone, Debug, Default)]
+pub struct SuppressionOptions {
+    /// The baseline, which lists findings that may stay.
+    pub baseline: Option<PathBuf>,
+    /// Where a baseline of all findings is written.
+    pub write_baseline: Option<PathBuf>,
+    /// What `unsnarl.toml` suppresses.
+    pub rules: Vec<SuppressionRule>,
 }
 
 /// The report with what is accepted marked.
-pub(crate) fn judged(
+pub(crate) fn apply(
     mut report: Report,
-    arguments: &AcceptArguments,
+    options: &SuppressionOptions,
     sources: &Sources,
     was_looked_for: impl Fn(Rule) -> bool,
-) -> anyhow::Result<Report> {
+) -> Result<Report, CommandError> {
     in_source::apply(&mut report, sources, &was_looked_for);
-    apply_tables(&mut report, arguments, &was_looked_for);
-    match (&arguments.write_baseline, &arguments.baseline) {
+    apply_rules(&mut report, &options.rules, &was_looked_for);
+    match (&options.write_baseline, &options.baseline) {
         (Some(path), _) => {
             let baseline = Baseline::of(report.unsuppressed());
             baseline.write(path)?;
@@ -62,28 +67,26 @@ pub(crate) fn judged(
     Ok(report)
 }
 
-fn apply_tables(
+fn apply_rules(
     report: &mut Report,
-    arguments: &AcceptArguments,
+    rules: &[SuppressionRule],
     was_looked_for: &impl Fn(Rule) -> bool,
 ) {
-    let tables = &arguments.suppressions;
-    let mut has_matched = vec![false; tables.len()];
+    let mut has_matched = vec![false; rules.len()];
     report.suppress(|finding| {
         let mut covering = None;
-        for (position, table) in tables.iter().enumerate() {
-            if table.covers(finding) {
+        for (position, rule) in rules.iter().enumerate() {
+            if rule.covers(finding) {
                 has_matched[position] = true;
-                covering = covering.or(Some(table));
+                covering = covering.or(Some(rule));
             }
         }
-        covering.map(|table| external(table.reason.clone()))
+        covering.map(|rule| external(rule.reason.clone()))
     });
-    for (table, has_matched) in tables.iter().zip(has_matched) {
-        let could_match =
-            table.rules.is_empty() || table.rules.iter().any(|&it| was_looked_for(it));
+    for (rule, has_matched) in rules.iter().zip(has_matched) {
+        let could_match = rule.rules.is_empty() || rule.rules.iter().any(|&it| was_looked_for(it));
         if !has_matched && could_match {
-            report.notes.push(format!("{}: this suppression matches no finding", table.place));
+            report.notes.push(format!("{}: this suppression matches no finding", rule.line));
         }
     }
 }

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use serde::Deserialize;
 use unsnarl_findings::{Finding, Fingerprint, Rule};
+
+use crate::error::{CommandError, Context};
 
 /// The name and version of the form.
 const SCHEMA: &str = "unsnarl.baseline/1";
@@ -19,7 +20,7 @@ pub(crate) struct Baseline {
     entries: BTreeMap<Fingerprint, Accepted>,
 }
 
-/// What is told about a finding beside its fingerprint.
+/// What a baseline says about a finding besides its fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Accepted {
     rule: String,
@@ -51,31 +52,31 @@ impl Baseline {
         Self { entries: findings.map(|it| (it.fingerprint(), entry(it))).collect() }
     }
 
-    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(path: &Path) -> Result<Self, CommandError> {
         let name = path.display();
-        let text = std::fs::read_to_string(path).with_context(|| {
+        let text = std::fs::read_to_string(path).context(|| {
             format!("cannot read the baseline {name}, which --write-baseline writes")
         })?;
-        Self::parse(&text).with_context(|| format!("{name} is no baseline"))
+        Self::parse(&text).context(|| format!("{name} is no baseline"))
     }
 
-    fn parse(text: &str) -> anyhow::Result<Self> {
-        let file: File = serde_json::from_str(text)?;
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
         if file.schema != SCHEMA {
-            bail!("expected the schema {SCHEMA}, found {}", file.schema);
+            return Err(format!("expected the schema {SCHEMA}, found {}", file.schema));
         }
         let mut entries = BTreeMap::new();
         for Line { fingerprint, rule, subject } in file.findings {
             let parsed = Fingerprint::parse(&fingerprint)
-                .with_context(|| format!("'{fingerprint}' is no fingerprint"))?;
+                .ok_or_else(|| format!("'{fingerprint}' is no fingerprint"))?;
             entries.insert(parsed, Accepted { rule, subject });
         }
         Ok(Self { entries })
     }
 
-    pub(crate) fn write(&self, path: &Path) -> anyhow::Result<()> {
+    pub(crate) fn write(&self, path: &Path) -> Result<(), CommandError> {
         let failed = || format!("cannot write the baseline {}", path.display());
-        std::fs::write(path, self.text()).with_context(failed)
+        std::fs::write(path, self.text()).context(failed)
     }
 
     fn text(&self) -> String {
@@ -163,7 +164,7 @@ mod tests {
                 "'1' is no fingerprint",
             ),
         ] {
-            let error = format!("{:#}", Baseline::parse(text).expect_err(words));
+            let error = Baseline::parse(text).expect_err(words);
             assert!(error.contains(words), "{error}");
         }
     }
