@@ -4,3 +4,4 @@
 
 mod citations;
 mod files;
+mod walks;
