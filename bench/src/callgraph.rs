@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use unsnarl_classpath::{ClassPath, JdkChoice, Options, Role};
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
-use unsnarl_program::path::{ClassPath, JdkChoice, Options, Role};
 
 use crate::measure::peak_memory;
 

@@ -7,7 +7,7 @@ use java_bytecode::raw::file::RawClassFile;
 use unsnarl_classfile::Opcode;
 use unsnarl_classfile::edit::{ClassEditor, EditError};
 use unsnarl_classfile::read::{Attributes, ClassFile, ConstantPool};
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 use unsnarl_program::{ClassId, Program};
 
 use crate::measure::{best_of_three, own_memory};

@@ -9,11 +9,12 @@ use std::process::Command;
 use std::{env, fs};
 
 /// What the agent is made of, from the root of the workspace.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     "runtime",
     "models",
     "crates/agent",
     "crates/classfile",
+    "crates/classpath",
     "crates/entity",
     "crates/instrument",
     "crates/launch",

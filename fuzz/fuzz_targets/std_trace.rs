@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use unsnarl_detect_dynamic::DETECTORS;
-use unsnarl_events_analysis::Options;
+use unsnarl_trace_analysis::Options;
 use unsnarl_events::Source;
 use unsnarl_events::std_text::StdReader;
 

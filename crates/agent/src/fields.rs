@@ -15,7 +15,7 @@ use unsnarl_events::Filter;
 use unsnarl_instrument::{Conditional, Plan, is_of_the_jdk, may_coalesce};
 use unsnarl_recording::{FieldName, SiteNumber, Volatility};
 
-use crate::ahead::Ahead;
+use crate::classpath_lookahead::ClassPathLookahead;
 
 // A cell, as `UnsnarlSites.java` has it.
 const RESOLVED: u64 = 1;
@@ -145,27 +145,36 @@ impl Fields {
     }
 
     /// What is to be expected of a field whose class, or one above it, is not loaded yet.
-    pub(crate) fn assumed(&self, field: &FieldName, ahead: &mut Ahead) -> Volatility {
-        match self.find_ahead(field, ahead) {
+    pub(crate) fn assumed(
+        &self,
+        field: &FieldName,
+        lookahead: &mut ClassPathLookahead,
+    ) -> Volatility {
+        match self.find_with_lookahead(field, lookahead) {
             Some((_, _, volatility)) => volatility,
             None => Volatility::Unknown,
         }
     }
 
     /// A number for fields that can be filtered together, if they are of one object.
-    pub(crate) fn group(&self, field: &FieldName, ahead: &mut Ahead) -> u64 {
-        self.find_ahead(field, ahead).map_or(0, |(depth, group, _)| depth << 16 | group)
+    pub(crate) fn group(&self, field: &FieldName, lookahead: &mut ClassPathLookahead) -> u64 {
+        self.find_with_lookahead(field, lookahead)
+            .map_or(0, |(depth, group, _)| depth << 16 | group)
     }
 
     /// Looks a field up in loaded classes and in class files: how far it is declared above the class that the code names,
     /// its group there, and its volatility.
-    fn find_ahead(&self, field: &FieldName, ahead: &mut Ahead) -> Option<(u64, u64, Volatility)> {
+    fn find_with_lookahead(
+        &self,
+        field: &FieldName,
+        lookahead: &mut ClassPathLookahead,
+    ) -> Option<(u64, u64, Volatility)> {
         let key = (field.name.clone(), field.descriptor.clone());
         let mut current = field.class.clone();
         for depth in 0..MOST_SUPERCLASSES {
             let class = match self.classes.get(&current) {
                 Some(class) => class,
-                None => ahead.class(&current)?,
+                None => lookahead.class(&current)?,
             };
             match class.fields.get(&key) {
                 Some(Field { volatility, group, .. }) => {

@@ -4,8 +4,8 @@
 //! memory to write events into. It prints nothing: what it has to say is in `agent.log` in the session's
 //! folder. What goes wrong makes the agent do less, and never stops the program.
 
-mod ahead;
 mod arena;
+mod classpath_lookahead;
 mod fields;
 mod jvm;
 mod session;

@@ -22,7 +22,7 @@ use unsnarl_recording::{
     RecordedEvents, RecordingSpec, SiteNumber, SiteOperation, Volatility,
 };
 
-use crate::ahead::Ahead;
+use crate::classpath_lookahead::ClassPathLookahead;
 use crate::fields::Fields;
 use crate::session::{Session, lock};
 
@@ -70,7 +70,7 @@ pub(crate) struct Watch {
     definer: OnceLock<Vec<u8>>,
     early: Mutex<Vec<Vec<u8>>>,
     fields: RwLock<Fields>,
-    ahead: Mutex<Ahead>,
+    lookahead: Mutex<ClassPathLookahead>,
     /// Whether the runtime is there, so that hooks can be called.
     ready: AtomicBool,
     /// Whether a class of the program was loaded.
@@ -102,7 +102,7 @@ impl Watch {
             definer: OnceLock::new(),
             early: Mutex::default(),
             fields: RwLock::default(),
-            ahead: Mutex::default(),
+            lookahead: Mutex::default(),
             ready: AtomicBool::new(false),
             has_started: AtomicBool::new(false),
             names_parallel: AtomicBool::new(false),
@@ -112,7 +112,7 @@ impl Watch {
 
     /// From now on classes get hooks. Classes of the program may be found on the class path before they are loaded.
     pub(crate) fn start(&self, class_path: &OsStr) {
-        *lock(&self.ahead) = Ahead::new(class_path);
+        *lock(&self.lookahead) = ClassPathLookahead::new(class_path);
         let never = self.plan.never_watched();
         if !never.is_empty() {
             let never = never.join(", ");
@@ -461,14 +461,14 @@ impl KnownClasses for Watch {
 
     fn assumed(&self, field: &FieldName) -> Volatility {
         match self.watches(&field.class) {
-            true => self.fields().assumed(field, &mut lock(&self.ahead)),
+            true => self.fields().assumed(field, &mut lock(&self.lookahead)),
             false => Volatility::Unknown,
         }
     }
 
     fn group(&self, field: &FieldName) -> u64 {
         match self.watches(&field.class) {
-            true => self.fields().group(field, &mut lock(&self.ahead)),
+            true => self.fields().group(field, &mut lock(&self.lookahead)),
             false => 0,
         }
     }

@@ -81,7 +81,11 @@ fn every_access_is_there_once_and_nothing_else() {
         let name = jdk.name();
         assert_eq!(without_system_threads(&recording, &["main"]), MAIN, "{name}");
         assert_eq!(without_system_threads(&recording, &["worker"]), WORKER, "{name}");
-        assert_eq!(program.log(), "loaded\nrecording\nthe program has ended\n", "{name}");
+        assert_eq!(
+            program.log(),
+            "loaded\nrecording\nthe program has started\nthe program has ended\n",
+            "{name}"
+        );
     }
 }
 

@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
-use unsnarl_events::{Filter, Operation, Sites, Source, Variable};
+use unsnarl_events::{Filter, Filters, Operation, Sites, Source, Variable};
 use unsnarl_testing::Jdk;
 
 const RACY: [&str; 17] = [
@@ -236,8 +236,8 @@ fn told_of_objects(jdk: &Jdk, name: &str) -> ([BTreeSet<String>; 2], [usize; 2])
         let program = Program::compile(jdk, name);
         program.record_with(jdk, &[EVENTS, filters].concat())
     });
-    assert_eq!(recordings[0].session().filters(), [Filter::Escape, Filter::Owner]);
-    assert_eq!(recordings[1].session().filters(), []);
+    assert_eq!(recordings[0].session().filters(), Filters::of(&[Filter::Escape, Filter::Owner]));
+    assert_eq!(recordings[1].session().filters(), Filters::NONE);
     let told = recordings.each_ref().map(|it| it.told_by("object-race"));
     (told, recordings.each_ref().map(accesses))
 }

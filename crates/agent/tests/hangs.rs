@@ -6,12 +6,13 @@ mod support;
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
 
 use support::{Program, Recording};
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::DETECTORS;
+use unsnarl_events::{Event, Operation};
 use unsnarl_findings::{Evidence, Finding};
 use unsnarl_testing::Jdk;
+use unsnarl_trace_analysis::Options;
 
 fn findings(jdk: &Jdk, hang: &str, detector: &str) -> Vec<Finding> {
     let program = Program::compile(jdk, "Hangs");
@@ -24,7 +25,7 @@ fn look(program: &Program, detector: &str) -> Vec<Finding> {
     assert!(recording.problems.is_empty(), "{:?}", recording.problems);
     let entry = DETECTORS.iter().find(|entry| entry.name == detector).unwrap();
     let mut detector = (entry.make)(&Options::default());
-    detector.on_all(&recording.events, recording.tables());
+    detector.on_batch(&recording.events, recording.tables(), &mut Vec::new());
     detector.finish(recording.tables()).findings
 }
 
@@ -62,8 +63,7 @@ fn a_thread_that_nobody_notifies_is_told() {
         let mut line = String::new();
         BufReader::new(java.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "waiting\n");
-        // The main thread ends.
-        std::thread::sleep(Duration::from_millis(500));
+        unsnarl_testing::wait_for("end of the main thread", || main_has_ended(&program));
         java.kill().unwrap();
         java.wait().unwrap();
         let findings = look(&program, "indefinite-wait");
@@ -72,4 +72,15 @@ fn a_thread_that_nobody_notifies_is_told() {
         let is_late = findings[0].message.contains("the notification by main at Hangs.java:");
         assert_eq!(is_late, hang == "late", "{}: {}", jdk.name(), findings[0].message);
     }
+}
+
+/// Whether what is recorded so far has the end of the main thread.
+fn main_has_ended(program: &Program) -> Option<()> {
+    let recording = Recording::try_read(&program.session()).ok()?;
+    let tables = recording.tables();
+    let is_it = |event: &Event| {
+        event.operation == Operation::End
+            && tables.text(tables.threads[event.thread].name) == "main"
+    };
+    recording.events.iter().any(is_it).then_some(())
 }

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use support::{Program, Recording, agent, printed};
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_events::{Operation, Variable, VariableId};
 use unsnarl_findings::Finding;
 use unsnarl_testing::Jdk;
+use unsnarl_trace_analysis::Options;
 
 const JAVA_UTIL: &str = ",include=*:java.util.*";
 const NEVER_WATCHED: &str = "classes that hooks need or cannot understand: ";
@@ -34,7 +35,7 @@ fn accesses(recording: &Recording, class: &str) -> usize {
 fn findings(recording: &Recording) -> Vec<Finding> {
     let tables = recording.tables();
     let mut detector = (DETECTORS[0].make)(&Options::default());
-    detector.on_all(&recording.events, tables);
+    detector.on_batch(&recording.events, tables, &mut Vec::new());
     detector.finish(tables).findings
 }
 

@@ -5,8 +5,8 @@
 mod support;
 
 use support::{Program, Recording};
-use unsnarl_detect_dynamic::Escape;
 use unsnarl_events::{Container, ObjectId, Operation, Sites, Variable};
+use unsnarl_trace_analysis::escape::Escape;
 
 const OPTIONS: &str = ",events=fields:arrays:synchronization:allocations:references,filters=";
 

@@ -7,14 +7,16 @@ mod support;
 use std::collections::BTreeSet;
 
 use support::{Program, Recording};
-use unsnarl_detect_dynamic::{DETECTORS, Options};
+use unsnarl_detect_dynamic::DETECTORS;
 use unsnarl_testing::Jdk;
+use unsnarl_trace_analysis::Options;
 
 /// Every racing access as `thread field frame frame ...`.
 fn stacks(recording: &Recording) -> BTreeSet<String> {
     let tables = recording.tables();
     let mut detector = (DETECTORS[0].make)(&Options::default());
-    detector.on_all(&recording.events, tables);
+    let mut racing = Vec::new();
+    detector.on_batch(&recording.events, tables, &mut racing);
     let findings = detector.finish(tables).findings;
     let lines = findings.iter().flat_map(|finding| {
         let field = finding.subject.to_string();

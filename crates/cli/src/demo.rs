@@ -8,12 +8,12 @@ use std::process::Command;
 
 use anstyle::Style;
 use anyhow::{Context, bail};
+use unsnarl_classpath::{ClassPath, Jdk, JdkChoice, Options};
 use unsnarl_commands::check::{self, CheckOptions};
 use unsnarl_commands::run::{self, RunOptions, Streams};
 use unsnarl_commands::session::ProgramOptions;
 use unsnarl_commands::{Reviewed, joining, sources};
 use unsnarl_findings::Report;
-use unsnarl_program::path::{ClassPath, Jdk, JdkChoice, Options};
 use unsnarl_report::html;
 
 use crate::args::{DemoArguments, ReportFormat};

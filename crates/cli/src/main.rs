@@ -64,7 +64,12 @@ fn main() -> ExitCode {
         }
         Command::Completions(completions) => completions::run(completions, &mut output),
     };
-    let outcome = outcome.and_then(|status| output.finish().map(|()| status));
+    let finished = output.finish();
+    let outcome = match outcome {
+        // That nobody reads the report does not make a success of a program that failed.
+        Ok(status @ ExitStatus::Program(_)) if output.reader_is_gone() => Ok(status),
+        outcome => outcome.and_then(|status| finished.map(|()| status)),
+    };
     match outcome {
         Ok(ExitStatus::Clean) => ExitCode::SUCCESS,
         Ok(ExitStatus::Findings) => ExitCode::from(1),

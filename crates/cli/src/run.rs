@@ -11,7 +11,11 @@ pub(crate) fn run(arguments: &RunArguments, output: &mut Output) -> anyhow::Resu
     let RunArguments { accepted, source, format, fail_on, exit_code, .. } = arguments;
     let options = arguments.options();
     let (reviewed, ended) = run::run(&options, &accepted.review(source), output.messages())?;
-    report::write(&reviewed, *format, accepted.show_suppressed, output)?;
+    let written = report::write(&reviewed, *format, accepted.show_suppressed, output);
+    // `unsnarl run … 2>&1 | head`: a reader that has gone does not make a success of a failure.
+    if !output.reader_is_gone() {
+        written?;
+    }
     let of_findings = fail_on.status(&reviewed.report);
     let of_program = ExitStatus::Program(ended.code());
     Ok(match exit_code {

@@ -3,6 +3,11 @@
 //! A function here takes a plain struct of options and a [`Feedback`], to which it reports progress and warnings, and
 //! returns data or a [`CommandError`]. It parses no arguments, writes no result and ends no process: that is left to
 //! the caller.
+//!
+//! A command is a module: [`check`], [`run`], [`analyze`], [`explain`]. They share [`session`], the program that options
+//! name, and [`analysis`], its symbolic execution; [`dynamic`], the detectors on a trace; [`joining`] and [`confirm`], which bring
+//! findings of several invocations together; [`sources`] and [`suppression`], which review findings before they are
+//! reported.
 
 pub mod analysis;
 pub mod analyze;

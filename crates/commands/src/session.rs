@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use unsnarl_classpath::{ClassPath, JdkChoice, Options, Role, Severity};
 use unsnarl_models::Models;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints, Gaps};
-use unsnarl_program::path::{ClassPath, JdkChoice, Options, Role, Severity};
 use unsnarl_program::{ClassId, Failure, Program};
 
 use crate::error::{CommandError, Context};

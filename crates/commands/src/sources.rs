@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use unsnarl_classpath::read_texts;
 use unsnarl_findings::Finding;
-use unsnarl_program::path::read_texts;
 use unsnarl_report::source::{SourceFile, SourceKey, Sources, wanted};
 
 use crate::error::CommandError;

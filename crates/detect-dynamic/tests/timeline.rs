@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use support::{is_edge, run, tables, well_formed_trace};
 use unsnarl_entity::EntityId;
 use unsnarl_events::{ChannelId, Event, LockId, Operation, SiteId, ThreadId, VariableId};
-use unsnarl_findings::{Finding, Frame, Step, StepKind};
+use unsnarl_findings::{Finding, Frame, StepKind, TimelineStep};
 use unsnarl_trace_analysis::Options;
 
 /// Where in a trace something is whose sites are positions.
@@ -23,7 +23,7 @@ fn position(frame: Option<&Frame>) -> usize {
 
 /// The positions of the steps of a finding, accesses included.
 fn positions(finding: &Finding) -> Vec<usize> {
-    let of = |step: &Step| match step.kind {
+    let of = |step: &TimelineStep| match step.kind {
         StepKind::Access => position(finding.accesses[step.lane].site()),
         _ => position(step.site.as_ref()),
     };
@@ -57,7 +57,7 @@ fn check(finding: &Finding, events: &[Event]) {
 }
 
 /// Whether steps and arrows lead from the first access to the second.
-fn is_ordered(steps: &[Step]) -> bool {
+fn is_ordered(steps: &[TimelineStep]) -> bool {
     let first = steps.iter().position(|it| it.kind == StepKind::Access && it.lane == 0).unwrap();
     let mut reached = vec![false; steps.len()];
     reached[first] = true;
@@ -108,8 +108,8 @@ proptest! {
 }
 
 /// `0 acquire V1`, with the position of what it comes after.
-fn lines(steps: &[Step]) -> Vec<String> {
-    let line = |step: &Step| {
+fn lines(steps: &[TimelineStep]) -> Vec<String> {
+    let line = |step: &TimelineStep| {
         let on = step.on.as_ref().map_or_else(String::new, |on| format!(" {on}"));
         let after = step.after.map_or_else(String::new, |after| format!(" after {after}"));
         let gap = if step.is_behind_gap { " behind a gap" } else { "" };

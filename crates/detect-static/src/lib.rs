@@ -1,41 +1,21 @@
 //! The static detectors, one file each, and the table of them. They judge what the symbolic execution
 //! found; they know neither bytes nor output.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | `detectors` | the rules, one file or folder each, and the table of them |
+//! | `conflicts` | pairs of accesses that nothing keeps apart |
+//! | `locks` | what code and threads do with locks |
+//! | `code` | what the code of one method says by itself |
+//! | `wording` | how findings call things, their reasons and hints |
+//! | `explain` | all that is known about one field or method |
 
 mod code;
-mod conflict;
-mod critical_wait;
-mod data_race;
-mod describe;
+mod conflicts;
+mod detectors;
 mod explain;
-mod explain_method;
-mod hint;
-mod indefinite_wait;
-mod initializer_cycle;
-mod lock_calls;
-mod lock_code;
-mod lock_cycles;
-mod lock_graph;
-mod lock_index;
-mod lock_name;
-mod lock_order_cycle;
-mod lock_sets;
-mod lock_text;
-mod lock_use;
-mod lock_ways;
-mod lost_notify;
-mod non_atomic_method;
-mod reasons;
-mod reassigned_lock;
-mod self_deadlock;
-mod shared_constant_lock;
-mod stale_value;
-mod unreleased_lock;
-mod unsafe_publication;
-mod use_graph;
-mod wait_outside_loop;
-mod waits;
-mod walk;
-mod ways_out;
+mod locks;
+mod wording;
 
 use std::sync::OnceLock;
 
@@ -45,14 +25,14 @@ use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_symbolic::Execution;
 
-use conflict::{Conflicting, Conflicts};
-use describe::Describe;
-use lock_index::LockIndex;
-use lock_use::LockUse;
-use use_graph::UseGraphs;
+use conflicts::{Conflicting, Conflicts};
+use locks::index::LockIndex;
+use locks::uses::LockUse;
+use wording::describe::Describe;
+use wording::use_graph::UseGraphs;
 
-pub use explain::explain_field;
-pub use explain_method::explain_method;
+pub use detectors::{DETECTORS, Detector};
+pub use explain::{explain_field, explain_method};
 
 /// What to look for.
 #[derive(Clone, Debug, Default)]
@@ -80,47 +60,6 @@ pub struct Checked {
     /// The rules that were looked for.
     pub rules: Vec<Rule>,
 }
-
-/// A static detector.
-#[derive(Clone, Copy)]
-pub struct Detector {
-    /// What it finds. Its page is `docs/rules/<rule>.md`.
-    pub rule: Rule,
-    /// Its name in findings.
-    pub name: &'static str,
-    run: fn(&Input<'_, '_>, &mut Output),
-    /// It looks at all code of the input ([`LockUse`]), not only at what threads reach.
-    is_about_code: bool,
-}
-
-impl Detector {
-    const fn new(rule: Rule, name: &'static str, run: fn(&Input<'_, '_>, &mut Output)) -> Self {
-        Self { rule, name, run, is_about_code: false }
-    }
-
-    const fn about_code(self) -> Self {
-        Self { is_about_code: true, ..self }
-    }
-}
-
-/// The one table of static detectors.
-pub static DETECTORS: &[Detector] = &[
-    Detector::new(Rule::DataRace, data_race::NAME, data_race::run),
-    Detector::new(Rule::UnsafePublication, unsafe_publication::NAME, unsafe_publication::run),
-    Detector::new(Rule::UnreleasedLock, unreleased_lock::NAME, unreleased_lock::run).about_code(),
-    Detector::new(Rule::WaitOutsideLoop, wait_outside_loop::NAME, wait_outside_loop::run)
-        .about_code(),
-    Detector::new(Rule::ReassignedLock, reassigned_lock::NAME, reassigned_lock::run).about_code(),
-    Detector::new(Rule::SharedConstantLock, shared_constant_lock::NAME, shared_constant_lock::run)
-        .about_code(),
-    Detector::new(Rule::LostNotify, lost_notify::NAME, lost_notify::run).about_code(),
-    Detector::new(Rule::SelfDeadlock, self_deadlock::NAME, self_deadlock::run).about_code(),
-    Detector::new(Rule::LockOrderCycle, lock_order_cycle::NAME, lock_order_cycle::run),
-    Detector::new(Rule::CriticalWait, critical_wait::NAME, critical_wait::run),
-    Detector::new(Rule::IndefiniteWait, indefinite_wait::NAME, indefinite_wait::run),
-    Detector::new(Rule::StaleValue, stale_value::NAME, stale_value::run),
-    Detector::new(Rule::NonAtomicMethod, non_atomic_method::NAME, non_atomic_method::run),
-];
 
 /// What every detector is given.
 struct Input<'i, 'm> {
@@ -170,7 +109,7 @@ pub fn check(
     let is_about_races =
         |it: &&Detector| matches!(it.rule, Rule::DataRace | Rule::UnsafePublication);
     let conflicts =
-        wanted.iter().any(is_about_races).then(|| conflict::conflicts(&describe, options));
+        wanted.iter().any(is_about_races).then(|| conflicts::conflicts(&describe, options));
     let (describe, lock_index) = (&describe, OnceLock::new());
     let input = Input { describe, options, conflicts, use_graphs, lock_index, lock_use };
     let run = |detector: &&Detector| {
@@ -190,31 +129,4 @@ pub fn check(
         checked.notes.extend(conflicts.note());
     }
     checked
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_detector_has_a_page_and_a_rule_of_its_own() {
-        let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
-        let mut rules = std::collections::BTreeSet::new();
-        for detector in DETECTORS {
-            assert!(rules.insert(detector.rule), "{} is in the table twice", detector.rule);
-            let page = pages.join(format!("{}.md", detector.rule));
-            assert!(page.is_file(), "{} is missing", page.display());
-            assert!(detector.name.starts_with("static/"), "{}", detector.name);
-        }
-    }
-
-    #[test]
-    fn every_file_of_a_detector_is_in_the_table() {
-        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        for &rule in Rule::ALL {
-            let file = source.join(format!("{}.rs", rule.id().replace('-', "_")));
-            let is_listed = DETECTORS.iter().any(|detector| detector.rule == rule);
-            assert_eq!(file.is_file(), is_listed, "{}", file.display());
-        }
-    }
 }

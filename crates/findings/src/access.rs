@@ -100,7 +100,7 @@ impl fmt::Display for AccessKind {
 /// One entry of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Frame {
-    /// A place in the code of a method; file and line as far as the class file tells them.
+    /// A place in the code of a method; file and line as far as the class file has them.
     Code {
         /// The method that is executing.
         method: MethodReference,

@@ -72,7 +72,7 @@ impl Effect {
     /// The most signs a single heuristic can give.
     pub const STRONGEST: u8 = 4;
 
-    /// Worth telling, but without an effect on the confidence.
+    /// Worth mentioning, but without an effect on the confidence.
     pub const NONE: Self = Self(0);
 
     /// Doubles the odds `signs` times.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::{
-    Access, Confidence, Fingerprint, Frame, Reason, Rule, Severity, Step, Subject, Suppression,
-    UseGraph,
+    Access, Confidence, Fingerprint, Frame, Reason, Rule, Severity, Subject, Suppression,
+    TimelineStep, UseGraph,
 };
 
 /// One defect, found by one or more detectors.
@@ -33,7 +33,7 @@ pub struct Finding {
     pub accesses: Vec<Access>,
     /// What the threads of the first two accesses did to synchronize around them, in the order of the run, with the
     /// accesses among it. Empty if that is not known.
-    pub timeline: Vec<Step>,
+    pub timeline: Vec<TimelineStep>,
     /// How threads use what the finding is about, if static analysis has found that out.
     pub uses: Option<UseGraph>,
     /// Why it does not count, if somebody has decided so.

@@ -1,4 +1,4 @@
-//! What Unsnarl tells people: the finding.
+//! What Unsnarl reports: the finding.
 //!
 //! Static and dynamic detectors produce the same [`Finding`]: a defect of one [`Rule`] about one
 //! [`Subject`] (a variable, the locks of a cycle, a method), shown by labelled [`Access`]es and backed
@@ -12,6 +12,8 @@ mod access;
 pub mod confidence;
 mod finding;
 mod fingerprint;
+pub mod hints;
+pub mod lock_cycle;
 mod merge;
 mod report;
 mod rule;
@@ -29,5 +31,5 @@ pub use report::{Report, SCHEMA, Statistic, Tool};
 pub use rule::{Rule, Severity};
 pub use subject::{Lock, Subject, Variable};
 pub use suppression::{Suppression, SuppressionKind};
-pub use timeline::{Step, StepKind};
+pub use timeline::{StepKind, TimelineStep};
 pub use uses::{EdgeKind, Use, UseEdge, UseGraph, UseKind, UsingThread};

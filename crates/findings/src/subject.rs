@@ -128,7 +128,7 @@ impl Variable {
         Self::field(array_type, Self::ELEMENTS)
     }
 
-    /// A variable of which a trace tells a name and nothing else.
+    /// A variable of which a trace has a name and nothing else.
     #[must_use]
     pub fn untyped(name: impl Into<String>) -> Self {
         Self { class: None, field: name.into() }
@@ -156,7 +156,7 @@ impl fmt::Display for Variable {
 pub struct Lock {
     /// The class of the lock object; none for a trace without types.
     pub class: Option<String>,
-    /// What tells it from other locks of its class: `this`, `field lock`, `#12`. It may differ from
+    /// What distinguishes it from other locks of its class: `this`, `field lock`, `#12`. It may differ from
     /// run to run and is no part of a fingerprint unless it is all there is.
     pub label: Option<String>,
 }
@@ -174,14 +174,14 @@ impl Lock {
         Self { class: None, label: Some(label.into()) }
     }
 
-    /// The same lock, told from others of its class by `label`.
+    /// The same lock, distinguished from others of its class by `label`.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Reads what [`fmt::Display`] wrote. A lone name is that of a class: nothing that is done with a lock tells it from
+    /// Reads what [`fmt::Display`] wrote. A lone name is that of a class: nothing that is done with a lock distinguishes it from
     /// a label.
     #[must_use]
     pub fn parse(text: &str) -> Self {

@@ -6,7 +6,7 @@ use crate::Frame;
 
 /// One step of one of two threads. Steps are listed in the order of the run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Step {
+pub struct TimelineStep {
     /// Whose step it is: the position, in the finding, of the access that the same thread makes.
     pub lane: usize,
     /// What the thread does.
@@ -22,7 +22,7 @@ pub struct Step {
     pub is_behind_gap: bool,
 }
 
-/// What a thread does in a [`Step`].
+/// What a thread does in a [`TimelineStep`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepKind {
     /// Makes the access.

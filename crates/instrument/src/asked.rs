@@ -2,7 +2,7 @@
 //! and one of a list for nothing that orders.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_models::{Effect, MethodModel, Models, Place};
+use unsnarl_models::{Effect, MethodModel, ModelPlace, Models};
 
 /// For which slots of which objects ordering sentences ask.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Asked {
     pub(crate) fn new<'m>(
         models: &'m Models,
         slots: &FxHashSet<Box<str>>,
-        deciding: impl Fn(&'m Effect) -> Vec<&'m Place>,
+        deciding: impl Fn(&'m Effect) -> Vec<&'m ModelPlace>,
     ) -> Self {
         let mut asked = Self::default();
         let all = || {
@@ -33,11 +33,11 @@ impl Asked {
         }
         for (_, method) in all() {
             for effect in &method.effects {
-                let Effect::Flow { from, to: Place::Slot(of, to) } = effect else { continue };
+                let Effect::Flow { from, to: ModelPlace::Slot(of, to) } = effect else { continue };
                 if !slots.contains(to) {
                     continue;
                 }
-                let is_unasked = **of == Place::Result && !asked.is_asked(method, to);
+                let is_unasked = **of == ModelPlace::Result && !asked.is_asked(method, to);
                 let stays = |slot: &str| is_unasked && *slot == **to;
                 let moved = slots_of(from).filter(|&slot| slots.contains(slot) && !stays(slot));
                 asked.handed_on.extend(moved.map(Into::into));
@@ -69,15 +69,15 @@ fn may_be_above(class: &[u8], other: &[u8]) -> bool {
 /// The classes of what a method returns that it has made.
 pub(crate) fn made_by(method: &MethodModel) -> impl Iterator<Item = &str> {
     method.effects.iter().filter_map(|effect| match effect {
-        Effect::Return(Place::New(class)) => Some(&**class),
+        Effect::Return(ModelPlace::New(class)) => Some(&**class),
         _ => None,
     })
 }
 
 /// The slots that a place names.
-pub(crate) fn slots_of(place: &Place) -> impl Iterator<Item = &str> {
+pub(crate) fn slots_of(place: &ModelPlace) -> impl Iterator<Item = &str> {
     place.parts().into_iter().filter_map(|part| match part {
-        Place::Slot(_, slot) => Some(&**slot),
+        ModelPlace::Slot(_, slot) => Some(&**slot),
         _ => None,
     })
 }

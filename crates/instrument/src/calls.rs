@@ -13,8 +13,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_classfile::{FieldType, MethodDescriptor};
 use unsnarl_events::Filter;
 use unsnarl_models::{
-    Blocking, CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, Models, Outcome, Place,
-    Reflect, StartKind,
+    Blocking, CONTENTS, Call, ClassModel, Effect, MemberKind, MethodModel, ModelPlace, Models,
+    Outcome, Reflect, StartKind,
 };
 use unsnarl_recording::MethodName;
 
@@ -238,9 +238,9 @@ impl Calls {
         orders(effect)
             || self.is_of_contents(effect, caller)
             || match effect {
-                Effect::Flow { to: Place::Slot(_, slot), .. } => self.slots.contains(slot),
+                Effect::Flow { to: ModelPlace::Slot(_, slot), .. } => self.slots.contains(slot),
                 // A number that stands for what it was asked for: where a field is.
-                Effect::Flow { from, to: Place::Result } => is_operand(from),
+                Effect::Flow { from, to: ModelPlace::Result } => is_operand(from),
                 Effect::Reflect(Reflect::Member { kind: MemberKind::Field, name, .. }) => {
                     name.is_some()
                 }
@@ -257,11 +257,11 @@ impl Calls {
         effect: &Effect,
         caller: Caller,
     ) -> bool {
-        let Effect::Flow { from, to: Place::Slot(of, slot) } = effect else { return false };
+        let Effect::Flow { from, to: ModelPlace::Slot(of, slot) } = effect else { return false };
         let orders = |effect: &Effect| orders(effect) || self.is_of_contents(effect, caller);
         let is_idle = match from {
-            Place::This => of.parts().contains(&&Place::Result),
-            _ => **of == Place::Result && !self.asked.asks(method, slot),
+            ModelPlace::This => of.parts().contains(&&ModelPlace::Result),
+            _ => **of == ModelPlace::Result && !self.asked.asks(method, slot),
         };
         is_idle
             && !self.giving.contains(slot)
@@ -270,8 +270,10 @@ impl Calls {
 
     /// Whether all that a method orders is about the workers of its receiver: without any it starts nothing and waits for nobody.
     fn only_in_parallel(&self, method: &MethodModel, caller: Caller) -> bool {
-        let of_workers = |place: &Place| match place {
-            Place::Slot(of, slot) => **of == Place::This && matches!(&**slot, "workers" | "run"),
+        let of_workers = |place: &ModelPlace| match place {
+            ModelPlace::Slot(of, slot) => {
+                **of == ModelPlace::This && matches!(&**slot, "workers" | "run")
+            }
             _ => false,
         };
         method.effects.iter().filter(|effect| self.matters(effect, caller)).all(|effect| {
@@ -341,7 +343,7 @@ impl Calls {
             let before = slots.len();
             for (_, _, method) in all() {
                 for effect in &method.effects {
-                    if let Effect::Flow { from, to: Place::Slot(_, slot) } = effect
+                    if let Effect::Flow { from, to: ModelPlace::Slot(_, slot) } = effect
                         && slots.contains(slot)
                     {
                         add_slots(from, &mut slots);
@@ -400,8 +402,8 @@ impl Calls {
                 Effect::Flow { .. } => self.matters(effect, caller),
                 _ => false,
             };
-            hands_itself_over |= matches!(effect, Effect::Send { channel: Place::This, within: Some(within), .. }
-                if within.root() == &Place::This);
+            hands_itself_over |= matches!(effect, Effect::Send { channel: ModelPlace::This, within: Some(within), .. }
+                if within.root() == &ModelPlace::This);
             if let Effect::Reflect(Reflect::Member { name: Some(name), .. }) = effect
                 && let Some(position) = position(name, parameters.len())
             {
@@ -416,8 +418,9 @@ impl Calls {
                 _ => deciding(effect),
             };
             let is_access = matches!(effect, Effect::Read { .. } | Effect::Write { .. });
-            if let Effect::Read { place: Place::Element(array), range: Some(range), .. }
-            | Effect::Write { place: Place::Element(array), range: Some(range), .. } = effect
+            if let Effect::Read { place: ModelPlace::Element(array), range: Some(range), .. }
+            | Effect::Write { place: ModelPlace::Element(array), range: Some(range), .. } =
+                effect
                 && range.depends_on_length()
                 && let Some(position) = position(array, parameters.len())
             {
@@ -426,18 +429,18 @@ impl Calls {
             for part in places.iter().flat_map(|place| place.parts()) {
                 match part {
                     // Who interrupts a thread names it.
-                    Place::Thread => thread |= !is_interrupt(effect),
-                    Place::Slot(of, slot) if CONTENTS.contains(&&**slot) => {
+                    ModelPlace::Thread => thread |= !is_interrupt(effect),
+                    ModelPlace::Slot(of, slot) if CONTENTS.contains(&&**slot) => {
                         if let Some(position) = position(of, parameters.len()) {
                             add(position, OperandKind::Elements);
                         }
                     }
-                    Place::Element(of) if !is_access => {
+                    ModelPlace::Element(of) if !is_access => {
                         if let Some(position) = position(of, parameters.len()) {
                             add(position, OperandKind::Elements);
                         }
                     }
-                    Place::Variable { object, .. } => {
+                    ModelPlace::Variable { object, .. } => {
                         // An element of an array, whose index comes behind it.
                         if let Some(position) = position(object, parameters.len()) {
                             add(position + 1, OperandKind::Reference);
@@ -531,7 +534,8 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
                 ),
                 Effect::Call(call)
                     if is_ordering && is_function(&call.receiver, &parameters)
-                        || call.receiver == Place::This && (gives_behind() || takes_before())
+                        || call.receiver == ModelPlace::This
+                            && (gives_behind() || takes_before())
                         || is_part_of_this(&call.receiver) && takes_before() =>
                 {
                     (call, Task::Called)
@@ -553,7 +557,7 @@ fn started(models: &Models) -> FxHashMap<(Box<[u8]>, usize), Task> {
             }
             for effect in &method.effects {
                 if let Effect::Call(call) = effect
-                    && call.receiver.root() == &Place::This
+                    && call.receiver.root() == &ModelPlace::This
                 {
                     let method = (call.method.as_bytes().into(), call.arguments.len());
                     has_changed |= tasks.insert(method, Task::Started) != Some(Task::Started);
@@ -578,11 +582,15 @@ fn orders(effect: &Effect) -> bool {
         | Effect::Join { .. }
         | Effect::Serial(_) => true,
         Effect::Start { call, .. } => match &call.receiver {
-            Place::Slot(of, _) | Place::Element(of) if matches!(**of, Place::Argument(_)) => true,
+            ModelPlace::Slot(of, _) | ModelPlace::Element(of)
+                if matches!(**of, ModelPlace::Argument(_)) =>
+            {
+                true
+            }
             receiver => is_operand(receiver) || is_part_of_this(receiver),
         },
         Effect::Read { place, range, .. } | Effect::Write { place, range, .. } => {
-            matches!(place, Place::Variable { .. }) || range.is_some()
+            matches!(place, ModelPlace::Variable { .. }) || range.is_some()
         }
         _ => false,
     }
@@ -604,11 +612,11 @@ fn happens_on_failure(effect: &Effect) -> bool {
 /// Whether a sentence is about what somebody did who made the method fail.
 pub(crate) fn is_interrupt(effect: &Effect) -> bool {
     matches!(effect, Effect::Receive { channel, .. }
-        if channel.root() == &Place::Thread && happens_on_failure(effect))
+        if channel.root() == &ModelPlace::Thread && happens_on_failure(effect))
 }
 
 /// The places of an ordering sentence on which the order depends.
-fn deciding(effect: &Effect) -> Vec<&Place> {
+fn deciding(effect: &Effect) -> Vec<&ModelPlace> {
     match effect {
         Effect::Start { call, groups, after, .. } => {
             std::iter::once(&call.receiver).chain(groups).chain(after).collect()
@@ -619,7 +627,7 @@ fn deciding(effect: &Effect) -> Vec<&Place> {
 }
 
 /// Whether a place is an argument that is there to be called.
-fn is_function(place: &Place, parameters: &[FieldType<'_>]) -> bool {
+fn is_function(place: &ModelPlace, parameters: &[FieldType<'_>]) -> bool {
     let class = position(place, parameters.len())
         .and_then(|position| parameters.get(position))
         .and_then(|parameter| parameter.class_name());
@@ -631,14 +639,14 @@ fn is_of_stream(class: &[u8]) -> bool {
     class.starts_with(b"java/util/stream/")
 }
 
-fn is_operand(place: &Place) -> bool {
-    matches!(place, Place::This | Place::Argument(_) | Place::Last)
+fn is_operand(place: &ModelPlace) -> bool {
+    matches!(place, ModelPlace::This | ModelPlace::Argument(_) | ModelPlace::Last)
 }
 
 /// Whether a place is something that the receiver was given, but for what is in a collection.
-fn is_part_of_this(place: &Place) -> bool {
+fn is_part_of_this(place: &ModelPlace) -> bool {
     match place {
-        Place::Slot(of, slot) => **of == Place::This && !CONTENTS.contains(&&**slot),
+        ModelPlace::Slot(of, slot) => **of == ModelPlace::This && !CONTENTS.contains(&&**slot),
         _ => false,
     }
 }
@@ -650,15 +658,15 @@ fn has_ordering_parts(class: &ClassModel) -> bool {
     })
 }
 
-fn add_slots(place: &Place, slots: &mut FxHashSet<Box<str>>) {
+fn add_slots(place: &ModelPlace, slots: &mut FxHashSet<Box<str>>) {
     slots.extend(slots_of(place).filter(|slot| !CONTENTS.contains(slot)).map(Into::into));
 }
 
 /// Which argument a place is.
-fn position(place: &Place, arguments: usize) -> Option<usize> {
+fn position(place: &ModelPlace, arguments: usize) -> Option<usize> {
     match place {
-        Place::Argument(position) => Some(usize::from(*position)),
-        Place::Last => arguments.checked_sub(1),
+        ModelPlace::Argument(position) => Some(usize::from(*position)),
+        ModelPlace::Last => arguments.checked_sub(1),
         _ => None,
     }
 }

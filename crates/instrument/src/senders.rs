@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashSet;
 use unsnarl_classfile::MethodDescriptor;
-use unsnarl_models::{Call, ClassModel, Effect, MethodModel, Models, Place};
+use unsnarl_models::{Call, ClassModel, Effect, MethodModel, ModelPlace, Models};
 
 use crate::asked::made_by;
 use crate::calls::is_interrupt;
@@ -26,19 +26,19 @@ fn speaks_of_itself(class: &ClassModel) -> bool {
     class.methods().all(|(name, _, method)| {
         method.effects.iter().all(|effect| match effect {
             Effect::Send { channel, within, .. } => {
-                *channel == Place::This && within.is_none() && name != b"<init>"
+                *channel == ModelPlace::This && within.is_none() && name != b"<init>"
             }
             // Not what others have sent to the object.
             effect if is_interrupt(effect) => true,
             Effect::Receive { channel, within, once, .. } => {
-                *channel == Place::This && within.is_none() && !once
+                *channel == ModelPlace::This && within.is_none() && !once
             }
             Effect::Read { .. }
             | Effect::Write { .. }
             | Effect::Flow { .. }
             | Effect::Return(_) => true,
             // Another method of the object, which may send, and of which no call is recorded.
-            Effect::Call(call) => call.receiver != Place::This,
+            Effect::Call(call) => call.receiver != ModelPlace::This,
             _ => false,
         })
     })
@@ -64,9 +64,11 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
             let Effect::Send { channel, within: None, .. } = effect else { continue };
             match channel {
                 // A part of an object has a channel of its own.
-                Place::This | Place::Variable { .. } | Place::Element(_) | Place::Static { .. } => {
-                }
-                Place::Slot(of, slot) => slots.push((speaker.class_of(of), slot)),
+                ModelPlace::This
+                | ModelPlace::Variable { .. }
+                | ModelPlace::Element(_)
+                | ModelPlace::Static { .. } => {}
+                ModelPlace::Slot(of, slot) => slots.push((speaker.class_of(of), slot)),
                 other => {
                     classes.insert(speaker.class_of(other)?);
                 }
@@ -83,7 +85,7 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
                     Effect::Call(Call { result: Some(to), .. }) => (None, to),
                     _ => continue,
                 };
-                let Place::Slot(of, slot) = to else { continue };
+                let ModelPlace::Slot(of, slot) = to else { continue };
                 let class = speaker.class_of(of);
                 let is_it = |(of, name): &(Option<Box<[u8]>>, &str)| {
                     *name == &**slot && (of.is_none() || class.is_none() || *of == class)
@@ -92,7 +94,7 @@ fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
                     continue;
                 }
                 match from? {
-                    Place::Slot(of, slot) => {
+                    ModelPlace::Slot(of, slot) => {
                         let further = (speaker.class_of(of), &**slot);
                         if !slots.contains(&further) {
                             slots.push(further);
@@ -120,12 +122,12 @@ struct Speaker<'m> {
 
 impl Speaker<'_> {
     /// The class that what is at a place is said to have; nothing if it may be any.
-    fn class_of(&self, place: &Place) -> Option<Box<[u8]>> {
+    fn class_of(&self, place: &ModelPlace) -> Option<Box<[u8]>> {
         match place {
-            Place::This => Some(self.class.into()),
-            Place::Thread => Some(b"java/lang/Thread"[..].into()),
-            Place::Result => made_by(self.method).next().map(|class| class.as_bytes().into()),
-            Place::Argument(position) => {
+            ModelPlace::This => Some(self.class.into()),
+            ModelPlace::Thread => Some(b"java/lang/Thread"[..].into()),
+            ModelPlace::Result => made_by(self.method).next().map(|class| class.as_bytes().into()),
+            ModelPlace::Argument(position) => {
                 let descriptor = [b"(", self.parameters?, b")V"].concat();
                 let descriptor = MethodDescriptor::parse(&descriptor)?;
                 let parameter = descriptor.parameters().nth((*position).into())?;

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Something a model can talk about: an object, a part of its contents, or a variable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum ModelPlace {
     /// The receiver.
     This,
     /// A parameter, counted from 0 without the receiver; a `long` counts as one.
@@ -31,16 +31,16 @@ pub enum Place {
         name: Box<str>,
     },
     /// Named contents of an object: `this.element`. Names are shared by convention per library.
-    Slot(Box<Place>, Box<str>),
+    Slot(Box<ModelPlace>, Box<str>),
     /// Any element of an array: `arg0[]`.
-    Element(Box<Place>),
+    Element(Box<ModelPlace>),
     /// The variable of `object` that `selector` stands for: an index, an offset, a `Field`, a
     /// `VarHandle`, a field updater: `arg0[this]`.
     Variable {
         /// The object that holds the variable.
-        object: Box<Place>,
+        object: Box<ModelPlace>,
         /// The value that tells which one.
-        selector: Box<Place>,
+        selector: Box<ModelPlace>,
     },
 }
 
@@ -48,13 +48,13 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Call {
     /// The object called.
-    pub receiver: Place,
+    pub receiver: ModelPlace,
     /// The simple name; together with the number of arguments it selects the method.
     pub method: Box<str>,
     /// Where the arguments come from.
-    pub arguments: Vec<Place>,
+    pub arguments: Vec<ModelPlace>,
     /// Where the returned value goes.
-    pub result: Option<Place>,
+    pub result: Option<ModelPlace>,
 }
 
 /// How a lock is held.
@@ -167,7 +167,7 @@ pub enum Effect {
     /// Takes a lock.
     Acquire {
         /// The object whose lock it is.
-        lock: Place,
+        lock: ModelPlace,
         /// How it is held.
         mode: LockMode,
         /// `Forever` unless said otherwise.
@@ -180,7 +180,7 @@ pub enum Effect {
     /// Gives a lock back. Releasing what is not held does nothing.
     Release {
         /// The object whose lock it is.
-        lock: Place,
+        lock: ModelPlace,
         /// How it was held.
         mode: LockMode,
         /// Only with this outcome.
@@ -190,25 +190,25 @@ pub enum Effect {
     /// the outcome.
     Wait {
         /// The monitor or condition.
-        on: Place,
+        on: ModelPlace,
         /// The lock, when it is not `on` itself.
-        lock: Option<Place>,
+        lock: Option<ModelPlace>,
         /// Gives up after a while.
         timed: bool,
     },
     /// Wakes threads that wait.
     Notify {
         /// The monitor or condition.
-        on: Place,
+        on: ModelPlace,
         /// All of them.
         all: bool,
     },
     /// What was done before happens before what follows a later matching `Receive`.
     Send {
         /// The object (or slot, or variable) that carries the order.
-        channel: Place,
+        channel: ModelPlace,
         /// Only receivers from this container match.
-        within: Option<Place>,
+        within: Option<ModelPlace>,
         /// Waits until there is room, if it is limited. `Never` unless said otherwise.
         blocking: Blocking,
         /// Only with this outcome.
@@ -217,9 +217,9 @@ pub enum Effect {
     /// The other end of `Send`.
     Receive {
         /// The object (or slot, or variable) that carries the order.
-        channel: Place,
+        channel: ModelPlace,
         /// Only senders into this container match.
-        within: Option<Place>,
+        within: Option<ModelPlace>,
         /// `Never` unless said otherwise.
         blocking: Blocking,
         /// What is received is used up: nobody receives it again.
@@ -234,23 +234,23 @@ pub enum Effect {
         /// What kind of thread it is.
         kind: StartKind,
         /// The objects whose `Join` waits for it.
-        groups: Vec<Place>,
+        groups: Vec<ModelPlace>,
         /// It begins only after a `Join` and a `Receive` of each of these.
-        after: Vec<Place>,
+        after: Vec<ModelPlace>,
     },
     /// Waits for all that was started in a group.
     Join {
         /// A thread, future, executor or other group named by a `Start`.
-        group: Place,
+        group: ModelPlace,
         /// `Forever` unless said otherwise.
         blocking: Blocking,
         /// Only with this outcome.
         when: Option<Outcome>,
     },
     /// What is started in this group runs one after another, in the order of the starts.
-    Serial(Place),
+    Serial(ModelPlace),
     /// The place has room, or threads, for a limited number.
-    Limited(Place),
+    Limited(ModelPlace),
     /// Calls back at once, in the calling thread, zero or more times.
     Call(Call),
     /// Calls back later, in a thread that is not known.
@@ -258,23 +258,23 @@ pub enum Effect {
     /// A reference moves. Says nothing about an access.
     Flow {
         /// From here.
-        from: Place,
+        from: ModelPlace,
         /// To here.
-        to: Place,
+        to: ModelPlace,
     },
     /// The method returns this.
-    Return(Place),
+    Return(ModelPlace),
     /// A fresh object of the same class with the same contents.
     Copy {
         /// The original.
-        from: Place,
+        from: ModelPlace,
         /// Where the copy goes.
-        to: Place,
+        to: ModelPlace,
     },
     /// Reads a variable or contents.
     Read {
         /// What is read.
-        place: Place,
+        place: ModelPlace,
         /// Which elements, if the place is any element of an array: these and no others. Some of them without it.
         range: Option<Range>,
         /// Cannot race with another atomic access.
@@ -283,7 +283,7 @@ pub enum Effect {
     /// Writes a variable or contents.
     Write {
         /// What is written.
-        place: Place,
+        place: ModelPlace,
         /// Which elements, if the place is any element of an array: these and no others. Some of them without it.
         range: Option<Range>,
         /// Cannot race with another atomic access.
@@ -299,7 +299,7 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Range {
     /// The index of the first; 0 without it.
-    pub from: Option<Place>,
+    pub from: Option<ModelPlace>,
     /// Where they end; without it, where the array does.
     pub end: Option<RangeEnd>,
 }
@@ -308,9 +308,9 @@ pub struct Range {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum RangeEnd {
     /// They are so many.
-    Count(Place),
+    Count(ModelPlace),
     /// In front of this index, or where the array ends if that comes first.
-    Before(Place),
+    Before(ModelPlace),
 }
 
 impl Range {
@@ -324,7 +324,7 @@ impl Range {
     }
 
     /// What its ends are.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    pub fn places(&self) -> impl Iterator<Item = &ModelPlace> {
         let end = self.end.as_ref().map(|end| match end {
             RangeEnd::Count(place) | RangeEnd::Before(place) => place,
         });
@@ -338,49 +338,49 @@ pub enum Reflect {
     /// The class that a string names.
     Class {
         /// The string.
-        name: Place,
+        name: ModelPlace,
         /// Where the class object goes.
-        to: Place,
+        to: ModelPlace,
     },
     /// A member of a class.
     Member {
         /// Which sort.
         kind: MemberKind,
         /// The class object.
-        class: Place,
+        class: ModelPlace,
         /// The string that names it; any member without it.
-        name: Option<Place>,
+        name: Option<ModelPlace>,
         /// Where the member, handle, updater or offset goes.
-        to: Place,
+        to: ModelPlace,
     },
     /// A fresh instance of a class object or by a constructor.
     New {
         /// The class object or constructor.
-        what: Place,
+        what: ModelPlace,
         /// The array of arguments, if a constructor with arguments is called.
-        arguments: Option<Place>,
+        arguments: Option<ModelPlace>,
         /// Where the object goes.
-        to: Place,
+        to: ModelPlace,
     },
     /// A call of a method object or handle.
     Call {
         /// The method or handle.
-        what: Place,
+        what: ModelPlace,
         /// The receiver, when it is not among the arguments.
-        on: Option<Place>,
+        on: Option<ModelPlace>,
         /// The array of arguments; without it, the arguments of the call itself.
-        arguments: Option<Place>,
+        arguments: Option<ModelPlace>,
         /// Where the result goes.
-        to: Place,
+        to: ModelPlace,
     },
     /// An object of given interfaces whose calls go to an `InvocationHandler`.
     Proxy {
         /// The array of interfaces.
-        interfaces: Place,
+        interfaces: ModelPlace,
         /// The handler.
-        handler: Place,
+        handler: ModelPlace,
         /// Where the object goes.
-        to: Place,
+        to: ModelPlace,
     },
 }
 
@@ -404,20 +404,22 @@ impl MemberKind {
     ];
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ModelPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::This => f.write_str("this"),
-            Place::Argument(index) => write!(f, "arg{index}"),
-            Place::Last => f.write_str("last"),
-            Place::Result => f.write_str("result"),
-            Place::Thread => f.write_str("thread"),
-            Place::Unknown => f.write_str("_"),
-            Place::New(class) => write!(f, "new {}", source_name(class)),
-            Place::Static { class, name } => write!(f, "static {}::{name}", source_name(class)),
-            Place::Slot(object, name) => write!(f, "{object}.{name}"),
-            Place::Element(array) => write!(f, "{array}[]"),
-            Place::Variable { object, selector } => write!(f, "{object}[{selector}]"),
+            ModelPlace::This => f.write_str("this"),
+            ModelPlace::Argument(index) => write!(f, "arg{index}"),
+            ModelPlace::Last => f.write_str("last"),
+            ModelPlace::Result => f.write_str("result"),
+            ModelPlace::Thread => f.write_str("thread"),
+            ModelPlace::Unknown => f.write_str("_"),
+            ModelPlace::New(class) => write!(f, "new {}", source_name(class)),
+            ModelPlace::Static { class, name } => {
+                write!(f, "static {}::{name}", source_name(class))
+            }
+            ModelPlace::Slot(object, name) => write!(f, "{object}.{name}"),
+            ModelPlace::Element(array) => write!(f, "{array}[]"),
+            ModelPlace::Variable { object, selector } => write!(f, "{object}[{selector}]"),
         }
     }
 }
@@ -453,7 +455,7 @@ impl fmt::Display for Call {
     }
 }
 
-fn write_list(f: &mut fmt::Formatter<'_>, places: &[Place]) -> fmt::Result {
+fn write_list(f: &mut fmt::Formatter<'_>, places: &[ModelPlace]) -> fmt::Result {
     for (position, place) in places.iter().enumerate() {
         let separator = if position == 0 { "" } else { ", " };
         write!(f, "{separator}{place}")?;

@@ -22,7 +22,7 @@ use rustc_hash::FxHashMap;
 
 pub use class_model::{ClassModel, MethodModel};
 pub use effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    Blocking, Call, Effect, LockMode, MemberKind, ModelPlace, Outcome, Range, RangeEnd, Reflect,
     StartKind,
 };
 pub use file::ModelError;

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::effect::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    Blocking, Call, Effect, LockMode, MemberKind, ModelPlace, Outcome, Range, RangeEnd, Reflect,
     StartKind,
 };
 use crate::key;
@@ -226,11 +226,11 @@ impl<'a> Parser<'a> {
     }
 
     /// `word PLACE, PLACE…`, if the word is there.
-    fn phrase_of_places(&mut self, word: &str) -> Result<Vec<Place>, SentenceError> {
+    fn phrase_of_places(&mut self, word: &str) -> Result<Vec<ModelPlace>, SentenceError> {
         if self.accept_word(word) { self.places() } else { Ok(Vec::new()) }
     }
 
-    fn places(&mut self) -> Result<Vec<Place>, SentenceError> {
+    fn places(&mut self) -> Result<Vec<ModelPlace>, SentenceError> {
         let mut places = vec![self.place()?];
         while self.accept_sign(",") {
             places.push(self.place()?);
@@ -341,16 +341,16 @@ impl<'a> Parser<'a> {
     }
 
     /// `word PLACE`, if the word is there.
-    fn phrase(&mut self, word: &str) -> Result<Option<Place>, SentenceError> {
+    fn phrase(&mut self, word: &str) -> Result<Option<ModelPlace>, SentenceError> {
         if self.accept_word(word) { self.place().map(Some) } else { Ok(None) }
     }
 
     /// `-> PLACE`, where something can be put.
-    fn target(&mut self) -> Result<Place, SentenceError> {
+    fn target(&mut self) -> Result<ModelPlace, SentenceError> {
         self.sign("->")?;
         let start = self.position;
         match self.place()? {
-            Place::New(_) | Place::Unknown => {
+            ModelPlace::New(_) | ModelPlace::Unknown => {
                 self.position = start;
                 Err(self.expected("a place that exists already"))
             }
@@ -358,7 +358,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn place(&mut self) -> Result<Place, SentenceError> {
+    fn place(&mut self) -> Result<ModelPlace, SentenceError> {
         let place = self.place_or_method()?;
         match self.peek() {
             Token::Sign("(") => Err(self.expected("a place, not a call")),
@@ -373,7 +373,7 @@ impl<'a> Parser<'a> {
         if self.peek() != Token::Sign("(") {
             return Err(self.expected("`(` after the method to call"));
         }
-        let Place::Slot(receiver, method) = callee else {
+        let ModelPlace::Slot(receiver, method) = callee else {
             self.position = start;
             return Err(self.expected("PLACE.method("));
         };
@@ -391,17 +391,17 @@ impl<'a> Parser<'a> {
     }
 
     /// A place, whose last name is a method's if `(` follows.
-    fn place_or_method(&mut self) -> Result<Place, SentenceError> {
+    fn place_or_method(&mut self) -> Result<ModelPlace, SentenceError> {
         const PLACE: &str = "a place (this, arg0, last, result, thread, _, new CLASS, \
                              static CLASS::NAME)";
         let mut place = match self.peek() {
-            Token::Word("this") => Place::This,
-            Token::Word("last") => Place::Last,
-            Token::Word("result") => Place::Result,
-            Token::Word("thread") => Place::Thread,
+            Token::Word("this") => ModelPlace::This,
+            Token::Word("last") => ModelPlace::Last,
+            Token::Word("result") => ModelPlace::Result,
+            Token::Word("thread") => ModelPlace::Thread,
             Token::Word("_") => {
                 self.advance();
-                return Ok(Place::Unknown);
+                return Ok(ModelPlace::Unknown);
             }
             Token::Word("new") => {
                 self.advance();
@@ -414,10 +414,10 @@ impl<'a> Parser<'a> {
                 let Token::Word(name) = self.peek() else {
                     return Err(self.expected("a name"));
                 };
-                Place::Static { class, name: name.into() }
+                ModelPlace::Static { class, name: name.into() }
             }
             Token::Word(word) => match argument_index(word) {
-                Some(index) => Place::Argument(index),
+                Some(index) => ModelPlace::Argument(index),
                 None => return Err(self.expected(PLACE)),
             },
             _ => return Err(self.expected(PLACE)),
@@ -426,14 +426,14 @@ impl<'a> Parser<'a> {
         loop {
             if self.accept_sign(".") {
                 let name = self.word("the name of a slot or method")?;
-                place = Place::Slot(place.into(), name.into());
+                place = ModelPlace::Slot(place.into(), name.into());
             } else if self.accept_sign("[") {
                 if self.accept_sign("]") {
-                    place = Place::Element(place.into());
+                    place = ModelPlace::Element(place.into());
                 } else {
                     let selector = self.place()?.into();
                     self.sign("]")?;
-                    place = Place::Variable { object: place.into(), selector };
+                    place = ModelPlace::Variable { object: place.into(), selector };
                 }
             } else {
                 return Ok(place);
@@ -442,7 +442,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The class of a fresh object; it has no contents yet, so nothing can follow.
-    fn fresh(&mut self) -> Result<Place, SentenceError> {
+    fn fresh(&mut self) -> Result<ModelPlace, SentenceError> {
         let start = self.position;
         let class = self.class_name()?;
         let mut dimensions = 0;
@@ -456,13 +456,13 @@ impl<'a> Parser<'a> {
                 self.position = start;
                 return Err(self.expected("a class or an array"));
             }
-            return Ok(Place::New(class.into()));
+            return Ok(ModelPlace::New(class.into()));
         }
         let element = match primitive {
             Some(descriptor) => descriptor.to_owned(),
             None => format!("L{class};"),
         };
-        Ok(Place::New(("[".repeat(dimensions) + &element).into()))
+        Ok(ModelPlace::New(("[".repeat(dimensions) + &element).into()))
     }
 
     /// A dotted class name, in internal form.

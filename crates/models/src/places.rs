@@ -1,26 +1,26 @@
 //! Which places a sentence talks about.
 
-use crate::{Call, Effect, Place, Range, Reflect};
+use crate::{Call, Effect, ModelPlace, Range, Reflect};
 
 /// The slots that hold what is in a collection, by convention.
 pub const CONTENTS: [&str; 3] = ["element", "key", "value"];
 
-impl Place {
+impl ModelPlace {
     /// What the place is a part of: `this` of `this.owner`.
-    pub fn root(&self) -> &Place {
+    pub fn root(&self) -> &ModelPlace {
         match self {
-            Place::Slot(of, _) | Place::Element(of) => of.root(),
-            Place::Variable { object, .. } => object.root(),
+            ModelPlace::Slot(of, _) | ModelPlace::Element(of) => of.root(),
+            ModelPlace::Variable { object, .. } => object.root(),
             _ => self,
         }
     }
 
     /// The place and all that it is made of, the whole first.
-    pub fn parts(&self) -> Vec<&Place> {
+    pub fn parts(&self) -> Vec<&ModelPlace> {
         let mut parts = vec![self];
         match self {
-            Place::Slot(of, _) | Place::Element(of) => parts.extend(of.parts()),
-            Place::Variable { object, selector } => {
+            ModelPlace::Slot(of, _) | ModelPlace::Element(of) => parts.extend(of.parts()),
+            ModelPlace::Variable { object, selector } => {
                 parts.extend(object.parts());
                 parts.extend(selector.parts());
             }
@@ -32,9 +32,9 @@ impl Place {
     /// Whether it needs to be known what the method returns.
     pub fn is_of_result(&self) -> bool {
         match self {
-            Place::Result => true,
-            Place::Slot(of, _) | Place::Element(of) => of.is_of_result(),
-            Place::Variable { object, selector } => {
+            ModelPlace::Result => true,
+            ModelPlace::Slot(of, _) | ModelPlace::Element(of) => of.is_of_result(),
+            ModelPlace::Variable { object, selector } => {
                 object.is_of_result() || selector.is_of_result()
             }
             _ => false,
@@ -44,14 +44,14 @@ impl Place {
 
 impl Call {
     /// All places that the call talks about.
-    pub fn places(&self) -> Vec<&Place> {
+    pub fn places(&self) -> Vec<&ModelPlace> {
         std::iter::once(&self.receiver).chain(&self.arguments).chain(&self.result).collect()
     }
 }
 
 impl Effect {
     /// All places that the sentence talks about.
-    pub fn places(&self) -> Vec<&Place> {
+    pub fn places(&self) -> Vec<&ModelPlace> {
         match self {
             Effect::Acquire { lock, .. } | Effect::Release { lock, .. } => vec![lock],
             Effect::Wait { on, lock, .. } => std::iter::once(on).chain(lock).collect(),
@@ -80,7 +80,7 @@ impl Effect {
 }
 
 impl Reflect {
-    fn places(&self) -> Vec<&Place> {
+    fn places(&self) -> Vec<&ModelPlace> {
         match self {
             Reflect::Class { name, to } => vec![name, to],
             Reflect::Member { class, name, to, .. } => {
@@ -99,7 +99,7 @@ impl Reflect {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Place, parse};
+    use crate::{ModelPlace, parse};
 
     #[test]
     fn places_are_taken_apart() {
@@ -107,7 +107,7 @@ mod tests {
         let places = effect.places();
         let text: Vec<_> = places.iter().map(ToString::to_string).collect();
         assert_eq!(text, ["arg0", "this.executor", "result"]);
-        assert_eq!(places[1].root(), &Place::This);
+        assert_eq!(places[1].root(), &ModelPlace::This);
         assert!(places[2].is_of_result() && !places[1].is_of_result());
         let effect = parse("send arg0[this] when true").unwrap();
         let parts: Vec<_> = effect.places()[0].parts().iter().map(ToString::to_string).collect();

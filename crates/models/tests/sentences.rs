@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use unsnarl_models::{
-    Blocking, Call, Effect, LockMode, MemberKind, Outcome, Place, Range, RangeEnd, Reflect,
+    Blocking, Call, Effect, LockMode, MemberKind, ModelPlace, Outcome, Range, RangeEnd, Reflect,
     StartKind, parse,
 };
 
@@ -117,20 +117,21 @@ fn class() -> impl Strategy<Value = Box<str>> {
     "([a-z]{1,4}/){0,3}[A-Z][a-zA-Z0-9]{0,5}(\\$[A-Z][a-z]{0,3})?".prop_map(Into::into)
 }
 
-fn variable_place() -> impl Strategy<Value = Place> {
+fn variable_place() -> impl Strategy<Value = ModelPlace> {
     let base = prop_oneof![
-        Just(Place::This),
-        any::<u8>().prop_map(Place::Argument),
-        Just(Place::Last),
-        Just(Place::Result),
-        Just(Place::Thread),
-        (class(), name()).prop_map(|(class, name)| Place::Static { class, name }),
+        Just(ModelPlace::This),
+        any::<u8>().prop_map(ModelPlace::Argument),
+        Just(ModelPlace::Last),
+        Just(ModelPlace::Result),
+        Just(ModelPlace::Thread),
+        (class(), name()).prop_map(|(class, name)| ModelPlace::Static { class, name }),
     ];
     base.prop_recursive(3, 6, 2, |inner| {
         prop_oneof![
-            (inner.clone(), name()).prop_map(|(object, name)| Place::Slot(object.into(), name)),
-            inner.clone().prop_map(|array| Place::Element(array.into())),
-            (inner.clone(), inner).prop_map(|(object, selector)| Place::Variable {
+            (inner.clone(), name())
+                .prop_map(|(object, name)| ModelPlace::Slot(object.into(), name)),
+            inner.clone().prop_map(|array| ModelPlace::Element(array.into())),
+            (inner.clone(), inner).prop_map(|(object, selector)| ModelPlace::Variable {
                 object: object.into(),
                 selector: selector.into(),
             }),
@@ -138,13 +139,13 @@ fn variable_place() -> impl Strategy<Value = Place> {
     })
 }
 
-fn place() -> impl Strategy<Value = Place> {
+fn place() -> impl Strategy<Value = ModelPlace> {
     prop_oneof![
         6 => variable_place(),
-        1 => Just(Place::Unknown),
-        1 => class().prop_map(Place::New),
-        1 => class().prop_map(|class| Place::New(format!("[[L{class};").into())),
-        1 => "\\[{1,2}[ZBCSIJFD]".prop_map(|array| Place::New(array.into())),
+        1 => Just(ModelPlace::Unknown),
+        1 => class().prop_map(ModelPlace::New),
+        1 => class().prop_map(|class| ModelPlace::New(format!("[[L{class};").into())),
+        1 => "\\[{1,2}[ZBCSIJFD]".prop_map(|array| ModelPlace::New(array.into())),
     ]
 }
 

@@ -30,7 +30,7 @@ pub type Values = SmallVec<[Value; 4]>;
 /// The body of a method.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// The blocks in reverse postorder: but for loops, a block stands behind its predecessors.
+    /// The blocks in reverse postorder: but for loops, a block comes after its predecessors.
     pub blocks: PrimaryMap<BlockId, Block>,
     /// The statements of all blocks, block after block.
     pub statements: PrimaryMap<StatementId, Statement>,
@@ -43,7 +43,7 @@ pub struct Body {
 pub struct Block {
     /// The first statement.
     pub start: StatementId,
-    /// One behind the last statement.
+    /// One past the last statement.
     pub end: StatementId,
     /// The edges that lead here; none twice.
     pub predecessors: SmallVec<[Edge; 2]>,
@@ -187,7 +187,7 @@ pub enum Constant {
     Double(u64),
     String(Symbol),
     Class(TypeId),
-    /// By the kind and the member behind it.
+    /// By the kind and the member it stands for.
     MethodHandle {
         kind: u8,
         method: Option<MethodRefId>,

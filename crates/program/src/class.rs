@@ -6,7 +6,7 @@ use unsnarl_entity::entity_id;
 
 use crate::lower::Lambda;
 use crate::names::{SignatureId, Symbol, TypeId};
-use crate::path::{EntryId, Role};
+use unsnarl_classpath::{EntryId, Role};
 
 entity_id! {
     /// A class or interface, found or not.
@@ -51,7 +51,7 @@ pub enum Origin<'a> {
     Phantom,
 }
 
-/// The class file behind a class.
+/// The class file of a class.
 #[derive(Debug)]
 pub struct FileOrigin<'a> {
     /// Where it lies.

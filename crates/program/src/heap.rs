@@ -3,22 +3,22 @@
 //!
 //! Von Praun unifies alias sets and instantiates a summary of a method at each call. Here a variable has
 //! the *set* of objects that may be assigned to it (inclusion instead of unification), and a method is
-//! analysed once for each abstract thread that runs it (its *origin*, [Liu21, origins]) and for each object
-//! that it is called on. An object is distinguished by the statement that makes it, by the thread
+//! analysed once for each abstract thread that runs it (its *origin*, [Liu21, origins]) and for each
+//! object that it is called on. An object is distinguished by the statement that makes it, by the thread
 //! that runs the statement, and by the object on whose behalf it does. `docs/decisions.md` says why.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_entity::{EntityId, EntitySet, PrimaryMap, SecondaryMap, entity_id};
-use unsnarl_models::{Effect, MethodModel, Models, Place, StartKind};
+use unsnarl_models::{Effect, MethodModel, ModelPlace, Models, StartKind};
 
 pub use crate::callgraph::{EdgeKind, EntryPoints, Gaps, Object, ObjectId, Start};
 
 use crate::body::{Operation, StatementId, Value};
 use crate::class::{FieldId, MethodId};
 use crate::names::Symbol;
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A method in a context.
@@ -64,10 +64,10 @@ pub struct Heap<'m> {
 pub struct Instance {
     /// The method.
     pub method: MethodId,
-    /// The thread that runs it, or the mixture of threads where they are not told apart:
-    /// [`Heap::threads_of`] tells which these are.
+    /// The thread that runs it, or the mixture of threads where they are not distinguished:
+    /// [`Heap::threads_of`] says which these are.
     pub origin: OriginId,
-    /// The object it is called on, unless its objects are not told apart.
+    /// The object it is called on, unless its objects are not distinguished.
     pub receiver: Option<ObjectId>,
 }
 
@@ -91,7 +91,7 @@ pub enum OriginKind {
     Main,
     /// Runs class initializers.
     Init,
-    /// No thread, but a place for what is not told apart by thread.
+    /// No thread, but a place for what is not distinguished by thread.
     Mixed,
     /// Any number of clients of a library, in parallel.
     Client,
@@ -168,7 +168,7 @@ impl<'m> Heap<'m> {
     }
 
     /// The threads that run a method in a context, sorted: one, unless the program is so large that
-    /// threads are not told apart there.
+    /// threads are not distinguished there.
     pub fn threads_of(&self, instance: InstanceId) -> &[OriginId] {
         &self.threads[instance]
     }
@@ -227,7 +227,7 @@ impl<'m> Heap<'m> {
         reached
     }
 
-    /// Calls for every variable that is chosen with what it refers to; the same objects are told once.
+    /// Calls for every variable that is chosen with what it refers to; the same objects are passed once.
     pub fn each_set(
         &self,
         objects: impl IntoIterator<Item = ObjectId>,
@@ -290,7 +290,7 @@ impl<'m> Heap<'m> {
         instance: InstanceId,
         statement: StatementId,
         call: ModelCall<'m>,
-        place: &Place,
+        place: &ModelPlace,
     ) -> Vec<ObjectId> {
         let Some(body) = program.lowered_body(self.instances[instance].method) else {
             return Vec::new();
@@ -301,12 +301,12 @@ impl<'m> Heap<'m> {
         };
         let this = usize::from(!program.methods()[call.method].is_static());
         let value = match place {
-            Place::This => arguments.first().copied(),
-            Place::Argument(index) => arguments.get(usize::from(*index) + this).copied(),
-            Place::Last => arguments.last().copied(),
-            Place::Result => statement_data.result,
-            Place::Thread | Place::Unknown | Place::New(_) => None,
-            Place::Static { class, name } => {
+            ModelPlace::This => arguments.first().copied(),
+            ModelPlace::Argument(index) => arguments.get(usize::from(*index) + this).copied(),
+            ModelPlace::Last => arguments.last().copied(),
+            ModelPlace::Result => statement_data.result,
+            ModelPlace::Thread | ModelPlace::Unknown | ModelPlace::New(_) => None,
+            ModelPlace::Static { class, name } => {
                 let names = &program.names;
                 let key = (names.find_symbol(class.as_bytes()), names.find_symbol(name.as_bytes()));
                 let set = match key {
@@ -315,19 +315,19 @@ impl<'m> Heap<'m> {
                 };
                 return set.map_or_else(Vec::new, |&set| self.sets[set].to_vec());
             }
-            Place::Slot(object, name) => {
+            ModelPlace::Slot(object, name) => {
                 let Some(name) = program.names.find_symbol(name.as_bytes()) else {
                     return Vec::new();
                 };
                 let objects = self.resolve(program, instance, statement, call, object);
                 return self.contents_of_all(program, &objects, name);
             }
-            Place::Element(array) => {
+            ModelPlace::Element(array) => {
                 let Some(name) = program.names.find_symbol(b"[]") else { return Vec::new() };
                 let arrays = self.resolve(program, instance, statement, call, array);
                 return self.contents_of_all(program, &arrays, name);
             }
-            Place::Variable { object, .. } => {
+            ModelPlace::Variable { object, .. } => {
                 return self.resolve(program, instance, statement, call, object);
             }
         };
@@ -347,11 +347,9 @@ impl<'m> Heap<'m> {
             // Where a model names a field of a library class that is analysed, it means that field.
             let class = self.objects[object].object.class();
             let class = class.filter(|&class| program.role(class) != Some(Role::Input));
-            for class in class.into_iter().flat_map(|class| program.superclasses(class)) {
-                for &field in &program.classes()[class].fields {
-                    if program.fields()[field].name == name {
-                        sets.extend(self.contents.get(&(object, Variable::Field(field))));
-                    }
+            for field in class.into_iter().flat_map(|class| program.all_fields(class)) {
+                if program.fields()[field].name == name {
+                    sets.extend(self.contents.get(&(object, Variable::Field(field))));
                 }
             }
         }

@@ -167,6 +167,11 @@ impl Program<'_> {
         resolved
     }
 
+    /// The fields that a class and the classes above it declare, its own first.
+    pub fn all_fields(&self, class: ClassId) -> impl Iterator<Item = FieldId> + '_ {
+        self.superclasses(class).flat_map(|class| self.classes()[class].fields.iter().copied())
+    }
+
     /// A class, its superclass, and so on.
     pub fn superclasses(&self, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
         std::iter::successors(Some(class), |&class| self.classes()[class].superclass)

@@ -11,7 +11,6 @@ mod hierarchy;
 mod lambda;
 pub mod lower;
 pub mod names;
-pub mod path;
 pub mod pattern;
 mod program;
 

@@ -167,7 +167,7 @@ impl Names {
         self.types.intern(ty)
     }
 
-    /// The type behind an id.
+    /// The type of an id.
     pub fn ty(&self, id: TypeId) -> Type {
         self.types[id]
     }
@@ -206,7 +206,7 @@ impl Names {
         Some(signature)
     }
 
-    /// The signature behind an id.
+    /// The signature of an id.
     pub fn signature_data(&self, id: SignatureId) -> &Signature {
         &self.signatures[id]
     }
@@ -223,7 +223,7 @@ impl Names {
         self.fields.intern(field)
     }
 
-    /// The field reference behind an id.
+    /// The field reference of an id.
     pub fn field_ref_data(&self, id: FieldRefId) -> FieldRef {
         self.fields[id]
     }
@@ -237,7 +237,7 @@ impl Names {
         Some(self.methods.intern(MethodRef { class, name, descriptor, signature, is_interface }))
     }
 
-    /// The method reference behind an id.
+    /// The method reference of an id.
     pub fn method_ref_data(&self, id: MethodRefId) -> MethodRef {
         self.methods[id]
     }

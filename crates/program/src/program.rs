@@ -14,7 +14,7 @@ use crate::class::{Class, ClassId, Field, FieldId, FileOrigin, Method, MethodId,
 use crate::lambda;
 use crate::lower::{self, ClassContext, Lambda, LambdaTarget, LowerError, Lowered};
 use crate::names::{FieldRefId, MethodRefId, Names, Symbol, Type, java_name};
-use crate::path::{ClassPath, EntryId, Role};
+use unsnarl_classpath::{ClassPath, EntryId, Role};
 
 /// A class or method that could not be read, and why. The rest of the program is not affected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
         misplaced.into_iter().chain(self.newer_versions()).collect()
     }
 
-    /// Tells of class files that are newer than what is known: what is new in them is not understood.
+    /// Reports class files that are newer than what is known: what is new in them is not understood.
     pub fn newer_versions(&self) -> Option<String> {
         let (&first, version) = self.newer.iter().next()?;
         Some(format!(
@@ -245,7 +245,7 @@ impl<'a> Program<'a> {
 
     /// What runs when a method of a lambda is called: the method that holds its code, or the method
     /// that a method reference names. Any other method stands for itself.
-    pub fn behind_lambda(&mut self, method: MethodId) -> MethodId {
+    pub fn lambda_target(&mut self, method: MethodId) -> MethodId {
         let Origin::Lambda(lambda) = &self.classes[self.methods[method].class].origin else {
             return method;
         };

@@ -447,7 +447,7 @@ mod tests {
         ) {
             let is_static = number % 2 == 0;
             let site =
-                SiteRecord { number, class, method, descriptor, is_static, file, line, operation };
+                SiteRecord { number: SiteNumber(number), class, method, descriptor, is_static, file, line, operation };
             let mut out = Vec::new();
             site.write(&mut out);
             prop_assert_eq!(SiteRecord::parse(&out[..out.len() - 1]), Some(site));

@@ -16,7 +16,7 @@ entity_id! {
     /// A method in a heap context, entered with certain locks and at a certain time: a site context.
     pub struct ContextId("c");
     /// An access, whichever of the threads that come to its context makes it.
-    pub struct SeenId("seen");
+    pub struct ContextEventId("event");
 }
 
 /// An access to a variable, by one statement in one context.

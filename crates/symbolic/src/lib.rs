@@ -1,74 +1,58 @@
 //! The symbolic execution of a whole program on abstract threads and an abstract heap
 //! [vonPraun04 §3, §4]: which thread accesses which variable of which object, with which locks, and what
 //! is ordered with what. It does not know what is a defect.
+//!
+//! | folder | holds |
+//! |---|---|
+//! | `facts` | what is known before the execution, whatever the order of statements |
+//! | `execute` | the execution itself: the state, and how statements and calls change it |
+//! | `emit` | what the execution produces: events of accesses, locks and actions |
+//! | `queries` | what detectors ask of the finished [`Execution`]: order, common locks, object use graphs |
 
-mod access;
-mod calls;
-mod confined;
-mod containers;
-mod deeds;
-mod effects;
 mod emit;
 mod event;
 mod execute;
-mod flow;
-mod gather;
-mod hosts;
-mod initializers;
-mod locking;
-mod memory;
-mod method;
-mod order;
-mod oug;
-mod path;
-mod releases;
-mod sharing;
-mod signals;
-mod state;
-mod sweep;
-mod tasks;
-mod threads;
-mod transfer;
-mod views;
-mod within;
+mod facts;
+mod queries;
 
 pub use event::{
-    AccessKind, Accessed, CommonGuard, ContextId, Event, EventId, Guard, Order, PathStep, Relation,
-    SeenId, Sharing,
+    AccessKind, Accessed, CommonGuard, ContextEventId, ContextId, Event, EventId, Guard, Order,
+    PathStep, Relation, Sharing,
 };
 
-pub use deeds::{Deed, DeedKind, Scope, Scopes, ScopesId};
-pub use locking::{Action, LockEvent, LockEventId, LockMoment};
-pub use oug::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
-pub use releases::HeldLock;
+pub use emit::actions::{Action, ActionKind, Scope, Scopes, ScopesId};
+pub use emit::lock_events::{LockAction, LockEvent, LockEventId, LockMoment};
+pub use execute::releases::HeldLock;
+pub use queries::object_use_graph::{Callers, ObjectUseGraph, Use, UseId, UseKind, Used};
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use unsnarl_classpath::Role;
 use unsnarl_entity::{EntitySet, PrimaryMap, SecondaryMap, UniqueMap};
 use unsnarl_models::Models;
 use unsnarl_program::body::StatementId;
 use unsnarl_program::callgraph::EntryPoints;
 use unsnarl_program::heap::{Heap, HeapObject, InstanceId, Object, ObjectId, OriginId};
 use unsnarl_program::names::Type;
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, MethodId, Program};
 
-use deeds::Deeds;
-use emit::{Time, TimeId, Ways};
+use emit::actions::Actions;
+use emit::{FirstCalls, Time, TimeId};
+use execute::releases::Releases;
+use execute::state::{Channel, ChannelId, Joined, State};
 use execute::{Executor, Facts};
-use gather::Gathered;
-use hosts::Hosts;
-use initializers::Initializers;
-use method::Methods;
-use releases::Releases;
-use sharing::{SharingFacts, Watched};
-use signals::Signals;
-use state::{Channel, ChannelId, Joined, State};
-use threads::Threads;
-use views::Views;
-use within::Within;
+use facts::hosts::Hosts;
+use facts::initializers::Initializers;
+use facts::join_loops::JoinLoops;
+use facts::may_effects::MayEffectsByMethod;
+use facts::method::Methods;
+use facts::sharing::{SharingFacts, Watched};
+use facts::signals::Signals;
+use facts::threads::Threads;
+use facts::views::Views;
+use facts::{confined, threads};
 
 /// What the symbolic execution found out.
 #[derive(Debug, Default)]
@@ -99,8 +83,8 @@ pub struct Execution<'m> {
     initializers: Initializers,
     releases: Releases,
     /// How each thread first comes to a context.
-    ways: SecondaryMap<OriginId, Ways>,
-    deeds: Deeds,
+    first_calls: SecondaryMap<OriginId, FirstCalls>,
+    actions: Actions,
     /// The classes of whose objects nobody expects that several steps are one.
     interleaved: EntitySet<ClassId>,
 }
@@ -113,7 +97,7 @@ pub struct Settings {
 }
 
 impl<'m> Execution<'m> {
-    /// Runs the program from its entry points. `progress` is told what is being done.
+    /// Runs the program from its entry points. `progress` is called with what is being done.
     pub fn run(
         program: &mut Program<'_>,
         models: &'m Models,
@@ -141,22 +125,22 @@ impl<'m> Execution<'m> {
         progress("execution");
         let signals = Signals::new(program, &heap, &methods, &threads);
         let mut channels = UniqueMap::new();
-        let within = Within::new(&heap, &threads, &signals, &mut channels);
-        let gathered = Gathered::new(program, &heap, &methods, &threads, &within);
+        let may_effects = MayEffectsByMethod::new(&heap, &threads, &signals, &mut channels);
+        let join_loops = JoinLoops::new(program, &heap, &methods, &threads, &may_effects);
         let facts = Facts {
+            program,
             heap: &heap,
             methods: &methods,
             threads: &threads,
             sharing: &sharing,
             signals: &signals,
-            gathered: &gathered,
-            within: &within,
-            channels,
+            join_loops: &join_loops,
+            may_effects: &may_effects,
             views: &views,
             class_locks: &class_locks,
             initializers: &initializers,
         };
-        let mut executor = Executor::new(program, facts);
+        let mut executor = Executor::new(facts, channels);
         executor.run();
         progress("events");
         let events = executor.events();
@@ -167,20 +151,20 @@ impl<'m> Execution<'m> {
                 "{merged} methods are called in so many situations that some were taken together"
             ));
         }
-        if !executor.cut.is_empty() {
+        if !executor.found.cut.is_empty() {
             notes.push(format!(
                 "the program is very large: the execution of {} of its {} abstract threads was cut \
                  short, and what they do deep inside is not judged (name fewer entry points with \
                  --entry)",
-                executor.cut.len(),
+                executor.found.cut.len(),
                 heap.origins.len()
             ));
         }
         let ends = executor.ends();
-        let at_start = std::mem::take(&mut executor.at_start);
-        let seen_receivers = std::mem::take(&mut executor.seen_receivers);
+        let at_start = std::mem::take(&mut executor.found.at_start);
+        let seen_receivers = std::mem::take(&mut executor.found.seen_receivers);
         let channels = std::mem::take(&mut executor.channels);
-        let releases = std::mem::take(&mut executor.releases);
+        let releases = std::mem::take(&mut executor.found.releases);
         let contexts = executor.contexts.values().map(|context| context.instance).collect();
         let confined = confined::confined(&heap, &sharing, &hosts, &seen_receivers);
         sharing.note_thread_specific(&confined, &events.events);
@@ -203,8 +187,8 @@ impl<'m> Execution<'m> {
             contexts,
             initializers,
             releases,
-            ways: events.ways,
-            deeds: events.deeds,
+            first_calls: events.first_calls,
+            actions: events.actions,
             interleaved: interleaved(program, models),
         }
     }
@@ -285,12 +269,12 @@ impl<'m> Execution<'m> {
         context: ContextId,
         statement: StatementId,
     ) -> Vec<(MethodId, StatementId)> {
-        let ways = &self.ways[thread];
+        let first_calls = &self.first_calls[thread];
         let mut frames = Vec::new();
         let mut next = Some((context, statement));
         while let Some((context, statement)) = next {
             frames.push((self.heap.instances[self.contexts[context]].method, statement));
-            next = ways[context];
+            next = first_calls[context];
         }
         frames
     }

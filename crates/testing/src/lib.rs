@@ -1,9 +1,14 @@
-//! What the tests of several crates share: the JDKs of the machine, and running their tools. Nothing but
-//! tests may depend on it, and it depends on none of the other crates.
+//! What the tests of several crates share: the JDKs of the machine, running their tools, and keeping what they
+//! make. Nothing but tests may depend on it, and it depends on none of the other crates.
+
+mod cache;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub use cache::{Cache, Source, files_of};
 
 /// The source of `Load`: a program that links every class that a file names and counts those that the
 /// verifier refuses.
@@ -18,14 +23,19 @@ pub struct Jdk {
     pub release: u16,
 }
 
+/// Names the JDKs to test with: a feature release such as `17`, or `newest`. Without it, tests use all.
+const CHOICE: &str = "UNSNARL_TEST_JDK";
+
 /// Every JDK with a compiler under `/usr/lib/jvm` and in `JAVA_HOME`, each once, in the order of their
-/// folders.
+/// folders; only some of them if the environment variable `UNSNARL_TEST_JDK` has the number of a release or is
+/// `newest`.
 ///
 /// # Panics
 /// If there is none: the tests need one.
 pub fn jdks() -> Vec<Jdk> {
-    let mut jdks = images();
+    let mut jdks = all_images();
     jdks.retain(Jdk::has_compiler);
+    keep_chosen(&mut jdks);
     assert!(!jdks.is_empty(), "no JDK with a javac under /usr/lib/jvm or in JAVA_HOME");
     jdks
 }
@@ -35,6 +45,32 @@ pub fn jdks() -> Vec<Jdk> {
 /// # Panics
 /// If there is none: the tests need one.
 pub fn images() -> Vec<Jdk> {
+    let mut jdks = all_images();
+    keep_chosen(&mut jdks);
+    jdks
+}
+
+/// Every JDK of [`jdks`] with a word for it in the names of tests: its release, such as `17`, and of several with
+/// one release, the name of its folder as well.
+pub fn jdks_with_words() -> Vec<(String, Jdk)> {
+    let jdks = jdks();
+    let is_twin = |jdk: &Jdk| jdks.iter().filter(|other| other.release == jdk.release).count() > 1;
+    let word = |jdk: &Jdk| match is_twin(jdk) {
+        true => format!("{}-{}", jdk.release, jdk.name()),
+        false => jdk.release.to_string(),
+    };
+    jdks.iter().map(|jdk| (word(jdk), jdk.clone())).collect()
+}
+
+fn keep_chosen(jdks: &mut Vec<Jdk>) {
+    let Ok(choice) = std::env::var(CHOICE) else { return };
+    let newest = jdks.iter().map(|jdk| jdk.release).max();
+    let release = if choice == "newest" { newest } else { choice.parse().ok() };
+    jdks.retain(|jdk| Some(jdk.release) == release);
+    assert!(!jdks.is_empty(), "{CHOICE} is {choice}, and there is no such JDK");
+}
+
+fn all_images() -> Vec<Jdk> {
     let installed = std::fs::read_dir("/usr/lib/jvm").into_iter().flatten().flatten();
     let homes: BTreeSet<PathBuf> = installed
         .map(|entry| entry.path())
@@ -46,11 +82,14 @@ pub fn images() -> Vec<Jdk> {
     homes.into_iter().map(Jdk::at).collect()
 }
 
-/// The JDK of `JAVA_HOME`, else the first of all.
+/// The JDK of `JAVA_HOME`, else the first of all; of those that `UNSNARL_TEST_JDK` names, if it is set.
 ///
 /// # Panics
 /// If there is none: the tests need one.
 pub fn jdk() -> Jdk {
+    if std::env::var_os(CHOICE).is_some() {
+        return jdks().remove(0);
+    }
     let named = named().filter(|home| home.join("lib/modules").is_file()).map(Jdk::at);
     named.filter(Jdk::has_compiler).unwrap_or_else(|| jdks().remove(0))
 }
@@ -94,9 +133,39 @@ impl Jdk {
     /// If they are not correct.
     pub fn compile<'s>(&self, sources: impl IntoIterator<Item = &'s Path>, to: &Path) {
         let mut command = self.command("javac");
-        command.args(["-nowarn", "-Xlint:none", "-proc:none", "-g:lines,source", "-d"]).arg(to);
-        run(command.args(sources));
+        run(command.args(COMPILER_OPTIONS).arg("-d").arg(to).args(sources));
     }
+
+    /// The folder with the classes of a program, which are nested in one. It is compiled together with the
+    /// others of its group, and kept under `cache`.
+    ///
+    /// # Panics
+    /// If one of them is not correct.
+    pub fn classes_of(&self, program: &Source, group: &[Source], cache: &Path) -> PathBuf {
+        let version = std::fs::read(self.home.join("release")).unwrap_or_default();
+        let cache = Cache::new(cache.join(self.name()), (version, COMPILER_OPTIONS));
+        cache.get(program, group, |missing, to| {
+            self.compile(missing.iter().map(|source| source.path.as_path()), to);
+            move_apart(to).expect("files can be moved within a folder");
+        })
+    }
+}
+
+const COMPILER_OPTIONS: [&str; 4] = ["-nowarn", "-Xlint:none", "-proc:none", "-g:lines,source"];
+
+/// Moves every class of a folder into the folder of its top-level class.
+///
+/// # Errors
+/// If files cannot be moved.
+pub fn move_apart(classes: &Path) -> std::io::Result<()> {
+    for file in files_of(classes, "class") {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let outer = name.split(['$', '.']).next().unwrap_or(&name);
+        let folder = classes.join(outer);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::rename(&file, folder.join(&name))?;
+    }
+    Ok(())
 }
 
 /// Runs a command that must succeed, and returns what it printed.
@@ -109,6 +178,24 @@ pub fn run(command: &mut Command) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}\n{text}{errors}");
     text
+}
+
+/// How long tests wait for what must happen soon, on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Waits until there is something, and returns it.
+///
+/// # Panics
+/// If it takes a minute.
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(started.elapsed() < DEADLINE, "there is no {what} after {DEADLINE:?}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Shows figures to whoever runs the tests.

@@ -348,11 +348,10 @@ public class Filtered extends Turns {
 
     /** The end of a class initializer releases: the write behind it is seen, the one in it was ordered. */
     static void initialized() throws Exception {
-        both(() -> {
+        inTurn(() -> {
             int seen = Initializing.value;
             Initializing.mark(2);
         }, () -> {
-            Thread.sleep(100);
             int seen = Initializing.value + initializedRacy;
         });
     }

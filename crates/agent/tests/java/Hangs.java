@@ -70,13 +70,20 @@ public class Hangs {
         return thread;
     }
 
+    /** Until each thread waits for a lock that the other has. */
+    static void untilDeadlocked(Thread... threads) throws InterruptedException {
+        while (READY.get() < 2) {
+            Thread.sleep(1);
+        }
+        untilBlocked(threads);
+    }
+
     static void untilBlocked(Thread... threads) throws InterruptedException {
         for (Thread thread : threads) {
             while (thread.getState() != Thread.State.BLOCKED && thread.getState() != Thread.State.WAITING) {
                 Thread.sleep(1);
             }
         }
-        Thread.sleep(50);
     }
 
     public static void main(String[] arguments) throws InterruptedException {
@@ -85,12 +92,12 @@ public class Hangs {
                 boolean isVirtual = arguments[0].equals("virtual");
                 Thread one = start(isVirtual, "one", () -> RIGHT.enterLeft());
                 Thread two = start(isVirtual, "two", Hangs::enterRight);
-                untilBlocked(one, two);
+                untilDeadlocked(one, two);
             }
             case "locks" -> {
                 Thread one = start(false, "one", () -> lock(FIRST, SECOND));
                 Thread two = start(false, "two", () -> lock(SECOND, FIRST));
-                untilBlocked(one, two);
+                untilDeadlocked(one, two);
             }
             case "nobody", "late" -> {
                 if (arguments[0].equals("late")) {

@@ -237,7 +237,7 @@ public class Lifecycle {
         ExecutorService pool = Executors.newCachedThreadPool();
         pool.execute(() -> {
             try {
-                Thread.sleep(60_000);
+                new CountDownLatch(1).await();
             } catch (InterruptedException e) {
                 System.out.println("never");
             }

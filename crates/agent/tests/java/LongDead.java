@@ -22,7 +22,7 @@ public class LongDead extends Turns {
         int used;
     }
 
-    /** Lets what is dead be told. */
+    /** Lets the agent learn what is dead, which a program cannot ask for. */
     static void forget() throws Exception {
         for (int round = 0; round < 3; round++) {
             for (int count = 0; count < 20_000; count++) {
@@ -81,6 +81,7 @@ public class LongDead extends Turns {
         for (String done : new String[] {"stages", "future", "task", "latch"}) {
             hear(done);
         }
+        // Those who have said it end; to ask whether they have would order what they did.
         Thread.sleep(50);
         forget();
         only(() -> stageRacy++);

@@ -18,8 +18,10 @@ public class Shared {
     public static void main(String[] arguments) throws InterruptedException {
         Thread worker = new Thread(() -> use(1), "worker");
         worker.start();
-        // Nothing is ordered by this, and nothing breaks.
-        Thread.sleep(200);
+        // One after the other, so that nothing breaks; to count threads orders nothing that is recorded.
+        while (Thread.activeCount() > 1) {
+            Thread.onSpinWait();
+        }
         use(2);
         worker.join();
     }

@@ -53,7 +53,7 @@ pub(super) fn show(inspection: &mut Inspection<'_>, output: &mut Output) -> anyh
         if !inspection.shows_method(edge.caller) {
             continue;
         }
-        let runs = inspection.session.program.behind_lambda(edge.callee);
+        let runs = inspection.session.program.lambda_target(edge.callee);
         let program = &inspection.session.program;
         let runs = program.method_text(runs);
         let place = (edge.caller, edge.statement, kind.word());

@@ -1,9 +1,7 @@
 //! `unsnarl analyze` as its users run it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-use unsnarl_detect_dynamic::DETECTORS;
+use std::path::PathBuf;
 
 use crate::check::{has_note, report};
 use crate::support::{Outcome, run, text};
@@ -28,100 +26,6 @@ impl Folder {
         std::fs::write(&path, content).unwrap();
         path
     }
-}
-
-/// Location, detector and variable or lock.
-type Told = (String, String, String);
-
-/// What the lines of a trace expect: `T1|r(V0)|6 //~ happens-before(V0) eraser(V0)`. What is told wrongly, and known to
-/// be, stands behind `//~ known-false`.
-#[derive(Default)]
-struct Expected {
-    right: BTreeSet<Told>,
-    wrong: BTreeSet<Told>,
-    /// What is right and not what the fixture is about: both twins have it.
-    also: BTreeSet<Told>,
-}
-
-fn expected(trace: &str) -> Expected {
-    let mut expected = Expected::default();
-    for line in trace.lines() {
-        let Some((event, expectations)) = line.split_once("//~") else { continue };
-        let location = event.trim().rsplit('|').next().unwrap();
-        let expectations = expectations.trim();
-        let (set, expectations) = if let Some(wrong) = expectations.strip_prefix("known-false") {
-            (&mut expected.wrong, wrong)
-        } else if let Some(also) = expectations.strip_prefix("also") {
-            (&mut expected.also, also)
-        } else {
-            (&mut expected.right, expectations)
-        };
-        for expectation in expectations.split_whitespace() {
-            let (detector, what) = expectation.trim_end_matches(')').split_once('(').unwrap();
-            set.insert((location.to_owned(), detector.to_owned(), what.to_owned()));
-        }
-    }
-    expected
-}
-
-/// What every detector tells about a trace: racing events, and the acquisitions of cycles.
-fn told(path: &Path) -> (i32, BTreeSet<Told>) {
-    let detectors: Vec<&str> = DETECTORS.iter().map(|entry| entry.name).collect();
-    let all = ["--detect", &detectors.join(",")];
-    let table = analyze(&[text(path), all[0], all[1], "--format", "tsv"]);
-    assert_eq!(table.messages, "", "{}", path.display());
-    let mut told = BTreeSet::new();
-    for line in table.out.lines() {
-        let fields: Vec<&str> = line.split('\t').collect();
-        assert_eq!((fields.len(), fields[0]), (4, path.file_name().unwrap().to_str().unwrap()));
-        told.insert((fields[2].to_owned(), fields[1].to_owned(), fields[3].to_owned()));
-    }
-    let json = report(&analyze(&[text(path), all[0], all[1], "--format", "json"]));
-    for finding in json["findings"].as_array().unwrap() {
-        let Some(locks) = finding["locks"].as_array() else { continue };
-        let acquired = locks.iter().cycle().skip(1);
-        for (access, lock) in finding["accesses"].as_array().unwrap().iter().zip(acquired) {
-            let location = access["stack"][0]["location"].to_string();
-            for detector in finding["detectors"].as_array().unwrap() {
-                let detector = detector.as_str().unwrap().strip_prefix("dynamic/").unwrap();
-                let lock = lock.as_str().unwrap().to_owned();
-                told.insert((location.clone(), detector.to_owned(), lock));
-            }
-        }
-    }
-    (table.status, told)
-}
-
-#[test]
-fn what_detectors_tell_about_the_fixtures_is_on_the_lines() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
-    let mut found_by = BTreeSet::new();
-    for file in std::fs::read_dir(&folder).unwrap() {
-        let path = file.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let Expected { right, wrong, also } = expected(&std::fs::read_to_string(&path).unwrap());
-        let (status, told) = told(&path);
-        let expected: BTreeSet<Told> =
-            [&right, &wrong, &also].into_iter().flatten().cloned().collect();
-        assert_eq!(told, expected, "{name}");
-        assert_eq!(status, i32::from(!expected.is_empty()), "{name}");
-        match name.strip_suffix("-ok") {
-            Some(twin) => {
-                assert_eq!(right, BTreeSet::new(), "{name} is correct");
-                assert!(folder.join(format!("{twin}.std")).is_file(), "{name} has no wrong twin");
-            }
-            None => {
-                assert!(!right.is_empty(), "{name} expects nothing");
-                let twin = folder.join(format!("{name}-ok.std"));
-                assert!(twin.is_file(), "{name} has no correct twin");
-                found_by.extend(right.into_iter().map(|(_, detector, _)| detector));
-            }
-        }
-    }
-    // Which waits test nothing is known of code, and not of traces that have only numbers: fixtures/lost-notify has programs.
-    let names = DETECTORS.iter().map(|entry| entry.name.to_owned());
-    let all: BTreeSet<String> = names.filter(|name| name != "lost-notify").collect();
-    assert_eq!(found_by, all, "every detector has a fixture");
 }
 
 /// Detectors are chosen with commas or by repeating the option; two run when none is chosen.

@@ -35,7 +35,10 @@ public class Shop {
         }
         closing.await();
         System.out.println(counted);
-        Thread.sleep(1000);
+        // Until the worker is done; properties order nothing that is recorded.
+        while (System.getProperty("worked") == null) {
+            Thread.onSpinWait();
+        }
         System.out.println(box.size);
         synchronized (lock) {
             System.out.println("closed");
@@ -61,6 +64,7 @@ public class Shop {
         synchronized (lock) {
             System.out.println("worked");
         }
+        System.setProperty("worked", "yes");
     }
 
     static class Box {

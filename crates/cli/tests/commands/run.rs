@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use unsnarl_testing::{Jdk, jdk, jdks};
@@ -60,15 +59,15 @@ public class Program {
             case "wait" -> {
                 Runtime.getRuntime().addShutdownHook(new Thread(() -> System.out.println("bye")));
                 System.out.println("ready");
-                Thread.sleep(60_000);
+                new java.util.concurrent.CountDownLatch(1).await();
             }
             case "go-on" -> {
                 System.out.println("ready");
+                new Scanner(System.in).nextLine();
                 for (int round = 0; round < 300; round++) {
                     synchronized (lock) {
                         locked++;
                     }
-                    Thread.sleep(10);
                 }
                 System.out.println("done " + locked);
             }
@@ -235,6 +234,15 @@ fn a_program_that_fails_is_never_a_success() {
             }
         }
     }
+}
+
+#[test]
+fn a_program_that_fails_is_no_success_if_nobody_reads_the_report() {
+    let watched = Watched::new();
+    let mut command = watched.command(&[], &watched.java(&["race-exit"]));
+    let mut run = command.stderr(Stdio::piped()).spawn().unwrap();
+    drop(run.stderr.take());
+    assert_eq!(run.wait().unwrap().code(), Some(3));
 }
 
 /// There is no report that could be taken for one of a program without defects.
@@ -461,7 +469,8 @@ fn until_ready(
     what: &str,
 ) -> (Child, BufReader<impl Read + use<>>) {
     let mut command = watched.command(options, &watched.java(&[what]));
-    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
     let mut out = BufReader::new(run.stdout.take().unwrap());
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
@@ -477,14 +486,10 @@ fn kill(signal: &str, process: u32) {
 /// The JVM of a run.
 fn program_of(run: &Child) -> u32 {
     let children = format!("/proc/{0}/task/{0}/children", run.id());
-    let started = Instant::now();
-    loop {
+    unsnarl_testing::wait_for("child of the run", || {
         let children = std::fs::read_to_string(&children).unwrap();
-        if let Some(child) = children.split_whitespace().next() {
-            return child.parse().unwrap();
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "no child was started");
-    }
+        children.split_whitespace().next().map(|child| child.parse().unwrap())
+    })
 }
 
 #[test]
@@ -514,9 +519,11 @@ fn a_killed_jvm_is_reported() {
 fn a_killed_unsnarl_leaves_the_program_alone() {
     let watched = Watched::new();
     let (mut run, mut out) = until_ready(&watched, &[], "go-on");
+    let mut input = run.stdin.take().unwrap();
     let folders = || std::fs::read_dir(watched.sessions.path()).unwrap().count();
     kill("-KILL", run.id());
     run.wait().unwrap();
+    input.write_all(b"go on\n").unwrap();
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "done 300\n");
@@ -529,10 +536,11 @@ fn a_killed_unsnarl_leaves_the_program_alone() {
 #[test]
 fn a_deleted_session_leaves_the_program_alone() {
     let watched = Watched::new();
-    let (run, mut out) = until_ready(&watched, &[], "go-on");
+    let (mut run, mut out) = until_ready(&watched, &[], "go-on");
     let folder: PathBuf =
         std::fs::read_dir(watched.sessions.path()).unwrap().next().unwrap().unwrap().path();
     std::fs::remove_dir_all(Path::new(&folder)).unwrap();
+    run.stdin.take().unwrap().write_all(b"go on\n").unwrap();
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "done 300\n");

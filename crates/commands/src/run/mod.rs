@@ -1,4 +1,8 @@
 //! `unsnarl run`: runs a program with the agent, and runs the dynamic detectors on its events while it runs.
+//!
+//! `library` puts the agent, which the binary carries, into the user's cache. `folder` is where the JVMs of a run put
+//! their sessions. `plan` chooses the fields that are watched. `program` starts the command and passes signals on. A thread
+//! looks for new sessions and gives each an analysis in a thread of its own.
 
 mod folder;
 mod library;
@@ -291,11 +295,7 @@ fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched 
         }
         thread::sleep(LOOK_EVERY);
     }
-    let mut watched = Watched {
-        sessions: known.len(),
-        program_started: known.iter().any(|session| program_started(session)),
-        ..Watched::default()
-    };
+    let mut watched = Watched { sessions: known.len(), ..Watched::default() };
     for analysis in analyses {
         match analysis.join() {
             Ok(Ok(analyzed)) => watched.analyzed.add_all(analyzed),
@@ -303,6 +303,7 @@ fn watch(folder: &RunFolder, analysis: &Analysis, only_record: bool) -> Watched 
             Err(_) => watched.failures.push(OWN_ERROR.to_owned()),
         }
     }
+    watched.program_started = known.iter().any(|session| program_started(session));
     watched
 }
 

@@ -1,5 +1,8 @@
 //! Which findings of a report count: those that neither the source, nor `unsnarl.toml`, nor the baseline accepts.
 //!
+//! They are suppressed in this order: by the source (`in_source`), by the tables of `unsnarl.toml` (`rule`), by the
+//! baseline (`baseline`).
+//!
 //! Accepted findings stay in the report as suppressed. They fail no build, and the text form shows them on request;
 //! the other forms always have them. A suppression that matches nothing is named in a note, so that it can be removed.
 

@@ -9,7 +9,9 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_events::{Event, EventKind, EventKinds, Filters, LockId, Operation, SiteId, Tables};
-use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject};
+use unsnarl_findings::{
+    AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject, hints,
+};
 use unsnarl_trace_analysis::call_stacks::CallStackId;
 use unsnarl_trace_analysis::describe::{self, place};
 use unsnarl_trace_analysis::retained_locks::RetainedLockId;
@@ -48,8 +50,6 @@ static NOTIFIER_DID_WITHOUT: Heuristic = Heuristic {
     effect: Effect::lowers(2),
     sentence: "no thread that notified in this run held that lock",
 };
-
-const HINT: &str = "release the other lock before waiting, or wait with that lock instead";
 
 #[derive(Default)]
 struct CriticalWait {
@@ -145,7 +145,7 @@ impl CriticalWait {
         let rule = Rule::CriticalWait;
         let evidence = Evidence::Observed;
         let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::WAIT_WITHOUT_THE_OTHER_LOCK.to_owned());
         match self.notifiers.get(&on) {
             Some(needed) if others.iter().any(|other| needed.contains(other)) => {
                 finding.reasons.push(NOTIFIER_HELD_IT.holds());

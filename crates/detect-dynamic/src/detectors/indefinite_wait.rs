@@ -14,7 +14,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
 use unsnarl_events::{Event, Filters, LockId, Operation, SiteId, Tables, ThreadId};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject, hints};
 use unsnarl_trace_analysis::analysis::{PROGRESS, shows_progress};
 use unsnarl_trace_analysis::call_stacks::CallStackId;
 use unsnarl_trace_analysis::describe::{self, lock, place};
@@ -41,8 +41,6 @@ const NEEDS: Needs = Needs {
     every_access: false,
     handles_retirement: true,
 };
-
-const HINT: &str = "change the condition and notify while holding the lock, and wait in a loop that tests it first";
 
 #[derive(Default)]
 struct IndefiniteWait {
@@ -194,7 +192,7 @@ impl IndefiniteWait {
         let subject = Subject::locks(lock(on, tables), []);
         let (rule, evidence) = (Rule::IndefiniteWait, Evidence::Observed);
         let mut finding = Finding::new(rule, subject, evidence, DETECTOR, message, vec![access]);
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::NOTIFY_UNDER_THE_LOCK.to_owned());
         finding
     }
 }

@@ -17,7 +17,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashSet, FxHasher};
 use unsnarl_events::{Event, EventKind, EventKinds, Filters, LockId, Operation, Tables, ThreadId};
 use unsnarl_findings::{
-    AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject,
+    AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject, hints,
 };
 use unsnarl_trace_analysis::describe::{self, lock, place};
 use unsnarl_trace_analysis::retained_locks::RetainedLockId;
@@ -50,8 +50,6 @@ static TIMED: Heuristic = Heuristic {
     effect: Effect::lowers(2),
     sentence: "the wait ended after some time, so that the notification was late and not lost",
 };
-
-const HINT: &str = "set a flag under the lock when notifying, and wait in a loop that tests it";
 
 #[derive(Default)]
 struct LostNotify {
@@ -186,7 +184,7 @@ impl LostNotify {
             finding.reasons.push(TIMED.holds());
             finding.severity = Severity::Note;
         }
-        finding.hint = Some(HINT.to_owned());
+        finding.hint = Some(hints::REMEMBER_THE_NOTIFICATION.to_owned());
         finding
     }
 }

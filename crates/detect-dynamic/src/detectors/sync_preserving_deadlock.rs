@@ -25,7 +25,7 @@ use crate::reporting::waiting_cycle::{self, Acquisition, Cycle};
 const CYCLE: Cycle = Cycle {
     detector: "dynamic/sync-preserving-deadlock",
     evidence: Evidence::Predicted,
-    verdict: waiting_cycle::CAN_WAIT,
+    verdict: unsnarl_findings::lock_cycle::CAN_WAIT,
 };
 
 /// The line in the table.

@@ -1,13 +1,13 @@
 //! What two threads of a window did to synchronize around two accesses.
 
 use unsnarl_events::{Operation, Tables};
-use unsnarl_findings::Step;
+use unsnarl_findings::TimelineStep;
 
 use super::window::{Section, Window};
 use crate::reporting::timeline::{self, Dead, Lane, REMEMBERED, Taken};
 
 /// The last steps of both threads before the later access, in the order of the run.
-pub(crate) fn timeline(window: &Window, pair: [u32; 2], tables: &Tables) -> Vec<Step> {
+pub(crate) fn timeline(window: &Window, pair: [u32; 2], tables: &Tables) -> Vec<TimelineStep> {
     let lanes = pair.map(|access| {
         let thread = window.places[access as usize].thread;
         let own = window.by_thread[thread].iter().copied();

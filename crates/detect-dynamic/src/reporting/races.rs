@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use indexmap::map::Entry;
 use rustc_hash::FxHasher;
 use unsnarl_events::{SiteId, Tables};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Step, Subject};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject, TimelineStep};
 use unsnarl_trace_analysis::describe::{DeclaredVariable, place};
 use unsnarl_trace_analysis::thread_contexts::{AccessMode, AccessRecord, ThreadContexts};
 use unsnarl_trace_analysis::{Accessed, Flagged};
@@ -38,7 +38,7 @@ pub(crate) struct Races {
 #[derive(Debug)]
 struct ReportedPair {
     accesses: [AccessRecord; 2],
-    timeline: Vec<Step>,
+    timeline: Vec<TimelineStep>,
 }
 
 /// Two accesses, by what and where they are.
@@ -63,7 +63,7 @@ impl Races {
         subject: DeclaredVariable,
         earlier: AccessRecord,
         later: AccessRecord,
-        timeline: impl FnOnce() -> Vec<Step>,
+        timeline: impl FnOnce() -> Vec<TimelineStep>,
     ) -> bool {
         let place = |seen: AccessRecord| (seen.site, seen.kind);
         let pair = Pair { subject, earlier: place(earlier), later: place(later) };

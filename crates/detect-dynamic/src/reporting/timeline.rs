@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::{PrimaryMap, SecondaryMap, entity_id};
 use unsnarl_events::{Channel, ChannelId, Event, LockId, Operation, SiteId, Tables, ThreadId};
-use unsnarl_findings::{Step, StepKind};
+use unsnarl_findings::{StepKind, TimelineStep};
 use unsnarl_trace_analysis::clocks::{Clocks, Epoch};
 use unsnarl_trace_analysis::describe::{DeclaredVariable, known_frame, lock, thread};
 use unsnarl_trace_analysis::last_access::LastAccess;
@@ -256,7 +256,7 @@ impl<P: Clone> Steps<P> {
         side: impl Fn(&Remembered<P>) -> Option<Ordering>,
         access: Option<u64>,
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         let [first, second] = threads.map(|thread| &self.threads[thread]);
         let mut sides = [Vec::new(), Vec::new()];
         for remembered in first.iter() {
@@ -300,7 +300,7 @@ impl Steps<EpochPosition> {
         threads: [ThreadId; 2],
         contexts: &ThreadContexts,
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         let (_, locks) = contexts.of(earlier.context);
         let depth = contexts.locksets.depth(locks);
         self.context(threads, |step| step.side(earlier.epoch, depth), None, tables)
@@ -326,7 +326,7 @@ impl Steps<()> {
         earlier: Moment,
         threads: [ThreadId; 2],
         tables: &Tables,
-    ) -> Vec<Step> {
+    ) -> Vec<TimelineStep> {
         // Right behind a step is behind it.
         let side = |it: &Remembered<()>| Some(it.step.order.cmp(&earlier.0.saturating_add(1)));
         self.context(threads, side, Some(earlier.0), tables)
@@ -361,7 +361,7 @@ pub(crate) struct Lane {
 }
 
 /// The steps of both threads and their accesses, in their order.
-pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<Step> {
+pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<TimelineStep> {
     let mut all: Vec<(u64, usize, Option<Taken>)> = Vec::new();
     for (number, lane) in lanes.iter().enumerate() {
         all.extend(lane.steps.iter().map(|step| (step.order, number, Some(*step))));
@@ -375,7 +375,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<S
     let mut gap = lanes.each_ref().map(|lane| lane.is_behind_gap);
     let mut has_accessed = [false; 2];
     let mut known: [Option<usize>; 2] = [None; 2];
-    let mut steps: Vec<Step> = Vec::with_capacity(all.len());
+    let mut steps: Vec<TimelineStep> = Vec::with_capacity(all.len());
     for (position, &(_, number, step)) in all.iter().enumerate() {
         let after = step.and_then(|step| {
             let mut others = all[..position].iter();
@@ -402,7 +402,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<S
                 (kind, Some(on), known_frame(step.site, tables))
             }
         };
-        steps.push(Step { lane: number, kind, on, site, after, is_behind_gap });
+        steps.push(TimelineStep { lane: number, kind, on, site, after, is_behind_gap });
     }
     steps
 }

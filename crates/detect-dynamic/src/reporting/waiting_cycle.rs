@@ -1,17 +1,12 @@
 //! Acquisitions of locks that wait for each other, as a finding.
 
 use unsnarl_events::{SiteId, Tables, ThreadId};
-use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subject};
+use unsnarl_findings::lock_cycle::{WaitingThread, cycle_message};
+use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Lock, Rule, Subject, hints};
 use unsnarl_trace_analysis::call_stacks::CallStackId;
 use unsnarl_trace_analysis::describe::place;
 use unsnarl_trace_analysis::locksets::{Held, LocksetId};
 use unsnarl_trace_analysis::thread_contexts::{Retained, ThreadContexts};
-
-const HINT: &str =
-    "acquire the locks in the same order everywhere, or hold one more lock context all of it";
-
-/// How many acquisitions the message names.
-const TOLD: usize = 3;
 
 /// A thread holds locks and acquires another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,9 +34,6 @@ pub(crate) struct Cycle {
     pub(crate) verdict: &'static str,
 }
 
-/// The verdict on a cycle that did not happen.
-pub(crate) const CAN_WAIT: &str = "they can wait for each other for ever";
-
 /// The finding of a cycle. At the position of a lock is the access that holds it and acquires the next one.
 pub(crate) fn finding(
     wording: &Cycle,
@@ -59,26 +51,22 @@ pub(crate) fn finding(
         })
         .collect();
     let next = locks.iter().cycle().skip(1);
-    let told: Vec<String> = accesses
+    let waiting: Vec<WaitingThread> = accesses
         .iter()
         .zip(locks.iter().zip(next))
-        .take(TOLD)
-        .map(|(access, (held, acquired))| {
-            let by = access.thread.as_deref().unwrap_or("a thread");
-            let at = access.site().map_or_else(String::new, place);
-            format!("{by} holds {held} and acquires {acquired} at {at}")
+        .map(|(access, (held, acquired))| WaitingThread {
+            thread: access.thread.clone().unwrap_or_else(|| "a thread".to_owned()),
+            held: held.to_string(),
+            acquired: acquired.to_string(),
+            site: access.site().map_or_else(String::new, place),
         })
         .collect();
-    let more = match cycle.len().saturating_sub(TOLD) {
-        0 => String::new(),
-        more => format!(", and so on with {more} more"),
-    };
-    let message = format!("{}{more}: {}", told.join(", "), wording.verdict);
+    let message = cycle_message(waiting.into_iter(), wording.verdict);
     let mut locks = locks.into_iter();
     let first = locks.next().expect("a cycle has locks");
     let subject = Subject::locks(first, locks);
     let (rule, evidence) = (Rule::LockOrderCycle, wording.evidence);
     let mut finding = Finding::new(rule, subject, evidence, wording.detector, message, accesses);
-    finding.hint = Some(HINT.to_owned());
+    finding.hint = Some(hints::LOCK_IN_ONE_ORDER.to_owned());
     finding
 }

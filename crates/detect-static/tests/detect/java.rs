@@ -1,11 +1,11 @@
 //! Small programs, compiled and checked.
 
+use unsnarl_classpath::{ClassPath, JdkChoice, Options as PathOptions};
 use unsnarl_detect_static::{Checked, Options, check, explain_field};
 use unsnarl_findings::{Finding, Rule};
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_program::callgraph::{Entries, EntryPoints};
-use unsnarl_program::path::{ClassPath, JdkChoice, Options as PathOptions};
 use unsnarl_symbolic::{Execution, Settings};
 
 /// What was found in a program, and what is said about the fields that were asked for.

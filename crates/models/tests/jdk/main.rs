@@ -6,7 +6,7 @@ mod image;
 use std::collections::BTreeSet;
 
 use image::{Class, Jdk, Method, installed};
-use unsnarl_models::{Call, Effect, Models, Outcome, Place, Reflect};
+use unsnarl_models::{Call, Effect, ModelPlace, Models, Outcome, Reflect};
 
 #[test]
 fn every_model_fits_a_jdk() {
@@ -149,7 +149,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn effect(&self, effect: &Effect) -> Vec<String> {
         let mut complaints = Vec::new();
-        let mut places: Vec<&Place> = Vec::new();
+        let mut places: Vec<&ModelPlace> = Vec::new();
         let mut outcome = None;
         match effect {
             Effect::Acquire { lock, when, .. } | Effect::Release { lock, when, .. } => {
@@ -188,8 +188,8 @@ impl Check<'_> {
             }
             Effect::Flow { from, to } | Effect::Copy { from, to } => places.extend([from, to]),
             Effect::Return(place) => {
-                places.extend([place, &Place::Result]);
-                if let Place::New(class) = place {
+                places.extend([place, &ModelPlace::Result]);
+                if let ModelPlace::New(class) = place {
                     self.returned(class, &mut complaints);
                 }
             }
@@ -204,26 +204,28 @@ impl Check<'_> {
         complaints
     }
 
-    fn place(&self, place: &Place, complaints: &mut Vec<String>) {
+    fn place(&self, place: &ModelPlace, complaints: &mut Vec<String>) {
         for method in self.methods {
             match place {
-                Place::This if method.is_static => complaints.push("static: no `this`".into()),
-                Place::Argument(index)
+                ModelPlace::This if method.is_static => complaints.push("static: no `this`".into()),
+                ModelPlace::Argument(index)
                     if !self.polymorphic && usize::from(*index) >= method.parameters().len() =>
                 {
                     complaints.push(format!("there is no arg{index}"));
                 }
-                Place::Result if matches!(method.returns(), "V") => {
+                ModelPlace::Result if matches!(method.returns(), "V") => {
                     complaints.push("void: no `result`".into());
                 }
                 _ => {}
             }
         }
         match place {
-            Place::New(class) => self.known(class, complaints),
-            Place::Static { class, .. } => self.known(class, complaints),
-            Place::Slot(inner, _) | Place::Element(inner) => self.place(inner, complaints),
-            Place::Variable { object, selector } => {
+            ModelPlace::New(class) => self.known(class, complaints),
+            ModelPlace::Static { class, .. } => self.known(class, complaints),
+            ModelPlace::Slot(inner, _) | ModelPlace::Element(inner) => {
+                self.place(inner, complaints)
+            }
+            ModelPlace::Variable { object, selector } => {
                 self.place(object, complaints);
                 self.place(selector, complaints);
             }
@@ -257,16 +259,21 @@ impl Check<'_> {
     }
 
     /// A callback on an argument must exist in the declared type of the argument.
-    fn call<'c>(&self, call: &'c Call, places: &mut Vec<&'c Place>, complaints: &mut Vec<String>) {
+    fn call<'c>(
+        &self,
+        call: &'c Call,
+        places: &mut Vec<&'c ModelPlace>,
+        complaints: &mut Vec<String>,
+    ) {
         places.push(&call.receiver);
         places.extend(&call.arguments);
         places.extend(&call.result);
         for method in self.methods {
             let declared = match &call.receiver {
-                Place::Argument(index) if !self.polymorphic => {
+                ModelPlace::Argument(index) if !self.polymorphic => {
                     method.parameters().get(usize::from(*index)).copied()
                 }
-                Place::This => Some(self.class.name.as_str()),
+                ModelPlace::This => Some(self.class.name.as_str()),
                 _ => None,
             };
             let Some(class) = declared.and_then(|name| self.jdk.class(strip(name))) else {
@@ -300,7 +307,7 @@ impl Check<'_> {
     }
 }
 
-fn reflect_places<'a>(reflect: &'a Reflect, places: &mut Vec<&'a Place>) {
+fn reflect_places<'a>(reflect: &'a Reflect, places: &mut Vec<&'a ModelPlace>) {
     match reflect {
         Reflect::Class { name, to } => places.extend([name, to]),
         Reflect::Member { class, name, to, .. } => {

@@ -1,4 +1,4 @@
-//! The state of the analysis, and its loop: whatever arrives somewhere is told to those who wait for it.
+//! The state of the analysis, and its loop: whatever arrives somewhere is passed to those who wait for it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::body::StatementId;
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::heap::{self, Instance, InstanceId, ModelCall, OriginId, Variable};
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// A call, by a statement or by a model on behalf of a statement.
@@ -43,13 +43,13 @@ pub(super) struct Site {
 /// A method is analysed for itself on this many receivers in a thread; further ones are taken together.
 const MOST_RECEIVERS: usize = 16;
 
-/// With more nodes than this, methods that are reached are not told apart by thread and receiver any more.
+/// With more nodes than this, methods that are reached are no longer distinguished by thread and receiver.
 const MOST_NODES: usize = 80_000;
 
-/// A load or store tells this many objects apart; of further ones it takes those of a kind together.
+/// A load or store distinguishes this many objects; of further ones it takes those of a kind together.
 const MOST_OBJECTS: usize = 48;
 
-/// Objects that a load or store of very many objects does not tell apart.
+/// Objects that a load or store of very many objects does not distinguish.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Kind {
     Class(ClassId),
@@ -99,9 +99,9 @@ pub(super) enum Watcher {
     LoadVariable { to: NodeId },
     /// A write of one of the object's fields or elements, nobody knows which.
     StoreVariable { from: NodeId },
-    /// A read of the variable that the handle stands for, in `of` if the handle does not tell.
+    /// A read of the variable that the handle stands for, in `of` if the handle does not say.
     LoadBy { site: SiteId, of: Option<NodeId>, to: NodeId },
-    /// A write of the variable that the handle stands for, in `of` if the handle does not tell.
+    /// A write of the variable that the handle stands for, in `of` if the handle does not say.
     StoreBy { site: SiteId, of: Option<NodeId>, from: NodeId },
     /// A call by a model of the methods with this name and number of arguments.
     Callback { site: SiteId, method: Symbol },
@@ -144,7 +144,7 @@ pub(super) struct Builder<'p, 'b, 'a> {
     watchers: PrimaryMap<WatcherId, Watcher>,
     /// Starts that wait for something to arrive at their group.
     pub(super) deferred: PrimaryMap<StartId, Option<Deferred<'b>>>,
-    /// How finely methods and objects are told apart.
+    /// How finely methods and objects are distinguished.
     pub(super) precision: Precision,
     /// The methods that were reached, each in its contexts.
     pub(super) instances: UniqueMap<InstanceId, Instance>,
@@ -159,7 +159,7 @@ pub(super) struct Builder<'p, 'b, 'a> {
     /// The first node of a method's values; its parameters come first.
     pub(super) values: SecondaryMap<InstanceId, Option<NodeId>>,
     results: FxHashMap<InstanceId, NodeId>,
-    /// Fields that are not told apart by their object: static ones, and all of them by types.
+    /// Fields that are not distinguished by their object: static ones, and all of them by types.
     pub(super) fields: FxHashMap<FieldId, NodeId>,
     pub(super) slots: FxHashMap<(ObjectId, Variable), NodeId>,
     pub(super) statics: FxHashMap<(Symbol, Symbol), NodeId>,
@@ -204,7 +204,7 @@ pub(super) struct Builder<'p, 'b, 'a> {
     pub(super) initializers: FxHashMap<ClassId, Arc<[MethodId]>>,
 }
 
-/// How finely methods and objects are told apart.
+/// How finely methods and objects are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Precision {
     /// Objects by class, and methods not at all: variable-type analysis.
@@ -339,7 +339,7 @@ impl Builder<'_, '_, '_> {
         origin: OriginId,
         receiver: Option<ObjectId>,
     ) -> Option<(InstanceId, NodeId)> {
-        let receiver = receiver.filter(|&object| self.is_told_apart(method, origin, object));
+        let receiver = receiver.filter(|&object| self.is_distinguished(method, origin, object));
         let mut instance = Instance { method, origin, receiver };
         if self.is_full()
             && self.instances.find(&instance).is_none()
@@ -363,7 +363,7 @@ impl Builder<'_, '_, '_> {
     }
 
     /// Whether a method is analysed for itself when it is called on the object.
-    fn is_told_apart(&self, method: MethodId, origin: OriginId, object: ObjectId) -> bool {
+    fn is_distinguished(&self, method: MethodId, origin: OriginId, object: ObjectId) -> bool {
         if self.precision == Precision::Types {
             return false;
         }
@@ -379,7 +379,7 @@ impl Builder<'_, '_, '_> {
                     && !self.is_full())
     }
 
-    /// Whether there are so many nodes that receivers are not told apart any more.
+    /// Whether there are so many nodes that receivers are no longer distinguished.
     pub(super) fn is_full(&self) -> bool {
         self.precision == Precision::Heap && self.solver.node_count() >= MOST_NODES
     }
@@ -586,7 +586,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// How many of the objects that arrive at a load or store are told apart there.
+    /// How many of the objects that arrive at a load or store are distinguished there.
     fn few(&mut self, watcher: WatcherId, objects: &[ObjectId]) -> usize {
         let before = self.arrivals[watcher];
         self.arrivals[watcher] += objects.len();

@@ -16,7 +16,7 @@ use crate::body::{InvokeKind, StatementId};
 use crate::class::{ClassId, FieldId, MethodId};
 use crate::heap::{Call, Instance, InstanceId};
 use crate::names::{MethodRefId, Type};
-use crate::path::Role;
+use unsnarl_classpath::Role;
 
 /// A call with more targets than this joins the other such calls of its method.
 const MOST_TARGETS: usize = 100;
@@ -166,7 +166,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Whether a call may go the way of others: what runs in another thread is told for each call.
+    /// Whether a call may go the way of others: what runs in another thread is recorded for each call.
     fn may_join(&self, site: SiteId) -> bool {
         matches!(self.sites[site].kind, EdgeKind::Call | EdgeKind::Callback)
     }

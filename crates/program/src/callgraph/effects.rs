@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 use unsnarl_classfile::flags;
 use unsnarl_entity::EntityId;
-use unsnarl_models::{Call, Effect, MethodModel, Place};
+use unsnarl_models::{Call, Effect, MethodModel, ModelPlace};
 
 use super::build::{Builder, Precision, Site, SiteId, StartId, Watcher};
 use super::library::Knowledge;
@@ -74,7 +74,7 @@ impl<'b> Builder<'_, 'b, '_> {
             Effect::Call(call) | Effect::Later(call)
                 if is_contents(&call.receiver) && !self.is_started(context.site) =>
             {
-                context.returns |= call.result == Some(Place::Result);
+                context.returns |= call.result == Some(ModelPlace::Result);
                 self.share(context);
             }
             Effect::Start { call, kind, groups, .. } => {
@@ -99,7 +99,7 @@ impl<'b> Builder<'_, 'b, '_> {
             Effect::Return(place) => {
                 context.returns = true;
                 if let Some(from) = self.read_place(context, place) {
-                    self.write_place(context, &Place::Result, from);
+                    self.write_place(context, &ModelPlace::Result, from);
                 }
             }
             Effect::Reflect(reflect) => self.reflect(context, reflect),
@@ -118,7 +118,7 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// A start in a group that is empty starts nothing: it waits until something arrives there.
-    fn defer(&mut self, context: &Modelled<'b>, start: Deferred<'b>, groups: &[Place]) {
+    fn defer(&mut self, context: &Modelled<'b>, start: Deferred<'b>, groups: &[ModelPlace]) {
         let start = self.deferred.push(Some(start));
         for group in groups {
             if let Some(group) = self.read_place(context, group) {
@@ -195,7 +195,7 @@ impl<'b> Builder<'_, 'b, '_> {
         }
     }
 
-    /// Whether the call runs in a thread of its own: what runs there is told for each site.
+    /// Whether the call runs in a thread of its own: what runs there is recorded for each site.
     fn is_started(&self, site: SiteId) -> bool {
         matches!(self.sites[site].kind, EdgeKind::Start(_))
     }
@@ -211,18 +211,22 @@ impl<'b> Builder<'_, 'b, '_> {
     // Places.
 
     /// A node with what the place may refer to.
-    pub(super) fn read_place(&mut self, context: &Modelled<'_>, place: &Place) -> Option<NodeId> {
+    pub(super) fn read_place(
+        &mut self,
+        context: &Modelled<'_>,
+        place: &ModelPlace,
+    ) -> Option<NodeId> {
         match place {
-            Place::This => Some(context.this),
-            Place::Argument(index) => self.argument(context, usize::from(*index)),
-            Place::Last => self.sites[context.site].arguments.last().copied().flatten(),
-            Place::Result => self.sites[context.site].result,
-            Place::Unknown => None,
-            Place::Thread => {
+            ModelPlace::This => Some(context.this),
+            ModelPlace::Argument(index) => self.argument(context, usize::from(*index)),
+            ModelPlace::Last => self.sites[context.site].arguments.last().copied().flatten(),
+            ModelPlace::Result => self.sites[context.site].result,
+            ModelPlace::Unknown => None,
+            ModelPlace::Thread => {
                 let caller = self.sites[context.site].caller;
                 Some(self.thread_object(self.origin_of(caller)))
             }
-            Place::New(class) => {
+            ModelPlace::New(class) => {
                 let node = self.solver.node();
                 let ty = self.program.names.class_constant(class.as_bytes())?;
                 match self.program.names.ty(ty) {
@@ -241,13 +245,13 @@ impl<'b> Builder<'_, 'b, '_> {
                 }
                 Some(node)
             }
-            Place::Static { class, name } => Some(self.static_place(class, name)),
-            Place::Slot(object, slot) => {
+            ModelPlace::Static { class, name } => Some(self.static_place(class, name)),
+            ModelPlace::Slot(object, slot) => {
                 let slot = Variable::Slot(self.program.names.symbol(slot.as_bytes()));
                 self.read_contents(context, object, slot)
             }
-            Place::Element(array) => self.read_contents(context, array, self.element),
-            Place::Variable { object, selector } => {
+            ModelPlace::Element(array) => self.read_contents(context, array, self.element),
+            ModelPlace::Variable { object, selector } => {
                 if let Some(slot) = per_selector_slot(selector) {
                     let slot = Variable::Slot(self.program.names.symbol(slot));
                     return self.read_contents(context, object, slot);
@@ -266,7 +270,7 @@ impl<'b> Builder<'_, 'b, '_> {
     pub(super) fn read_contents(
         &mut self,
         context: &Modelled<'_>,
-        object: &Place,
+        object: &ModelPlace,
         variable: Variable,
     ) -> Option<NodeId> {
         let base = self.read_place(context, object)?;
@@ -276,14 +280,19 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// Lets what is in `from` flow to the place.
-    pub(super) fn write_place(&mut self, context: &mut Modelled<'b>, place: &Place, from: NodeId) {
+    pub(super) fn write_place(
+        &mut self,
+        context: &mut Modelled<'b>,
+        place: &ModelPlace,
+        from: NodeId,
+    ) {
         match place {
-            Place::Slot(object, slot) => {
+            ModelPlace::Slot(object, slot) => {
                 let slot = Variable::Slot(self.program.names.symbol(slot.as_bytes()));
                 self.write_contents(context, object, slot, from);
             }
-            Place::Element(array) => self.write_contents(context, array, self.element, from),
-            Place::Variable { object, selector } => {
+            ModelPlace::Element(array) => self.write_contents(context, array, self.element, from),
+            ModelPlace::Variable { object, selector } => {
                 if let Some(slot) = per_selector_slot(selector) {
                     let slot = Variable::Slot(self.program.names.symbol(slot));
                     self.write_contents(context, object, slot, from);
@@ -297,7 +306,7 @@ impl<'b> Builder<'_, 'b, '_> {
                 }
             }
             place => {
-                context.returns |= *place == Place::Result;
+                context.returns |= *place == ModelPlace::Result;
                 if let Some(to) = self.read_place(context, place) {
                     self.flow(from, to);
                 }
@@ -308,7 +317,7 @@ impl<'b> Builder<'_, 'b, '_> {
     fn write_contents(
         &mut self,
         context: &mut Modelled<'b>,
-        object: &Place,
+        object: &ModelPlace,
         variable: Variable,
         from: NodeId,
     ) {
@@ -435,13 +444,13 @@ impl<'b> Builder<'_, 'b, '_> {
             let data = &self.program.methods()[method];
             data.access & flags::BRIDGE != 0
         };
-        let behind: Vec<ClassId> = targets
+        let bridged: Vec<ClassId> = targets
             .iter()
             .filter(|&&method| !is_bridge(method))
             .map(|&method| self.program.methods()[method].class)
             .collect();
         targets.retain(|&method| {
-            !is_bridge(method) || !behind.contains(&self.program.methods()[method].class)
+            !is_bridge(method) || !bridged.contains(&self.program.methods()[method].class)
         });
     }
 
@@ -483,19 +492,22 @@ pub(super) struct Modelled<'m> {
 }
 
 /// Whether a place is reached through the contents of something.
-fn is_contents(place: &Place) -> bool {
+fn is_contents(place: &ModelPlace) -> bool {
     matches!(
         place,
-        Place::Slot(..) | Place::Element(_) | Place::Static { .. } | Place::Variable { .. }
+        ModelPlace::Slot(..)
+            | ModelPlace::Element(_)
+            | ModelPlace::Static { .. }
+            | ModelPlace::Variable { .. }
     )
 }
 
 /// Whether there may be nothing in a place: a slot that nobody filled.
-fn may_be_empty(place: &Place) -> bool {
-    is_contents(place) && !matches!(place, Place::Static { .. })
+fn may_be_empty(place: &ModelPlace) -> bool {
+    is_contents(place) && !matches!(place, ModelPlace::Static { .. })
 }
 
 /// Variables that belong to something else than a field: the copy of a thread-local of each thread.
-fn per_selector_slot(selector: &Place) -> Option<&'static [u8]> {
-    (*selector == Place::Thread).then_some(b"per thread")
+fn per_selector_slot(selector: &ModelPlace) -> Option<&'static [u8]> {
+    (*selector == ModelPlace::Thread).then_some(b"per thread")
 }

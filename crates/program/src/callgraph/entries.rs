@@ -7,9 +7,9 @@ use unsnarl_models::{Effect, EntrySet, MethodPattern, Models};
 use crate::body::Operation;
 use crate::class::{ClassId, MethodId};
 use crate::names::{Type, java_name};
-use crate::path::Role;
 use crate::pattern::fits;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 /// Which methods to begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -109,7 +109,7 @@ pub(crate) fn solve_heap<'m>(
     heap
 }
 
-/// Which threads run which method: those that are not told apart by thread are run by whoever calls them.
+/// Which threads run which method: those that are not distinguished by thread are run by whoever calls them.
 fn find_threads(heap: &mut Heap<'_>) {
     let mixed = Threads::mixed();
     let mut open: Vec<(InstanceId, OriginId)> = Vec::new();
@@ -132,7 +132,7 @@ fn find_threads(heap: &mut Heap<'_>) {
     }
 }
 
-/// The calls, with those of very many targets and of modelled methods that call back told as if the
+/// The calls, with those of very many targets and of modelled methods that call back written as if the
 /// statement itself made them.
 fn flat_calls(builder: &Builder<'_, '_, '_>) -> Vec<Call> {
     let mut from: FxHashMap<InstanceId, Vec<Call>> = FxHashMap::default();
@@ -152,12 +152,12 @@ fn flat_calls(builder: &Builder<'_, '_, '_>) -> Vec<Call> {
             calls.push(call);
             continue;
         }
-        for behind in from.get(&call.callee).into_iter().flatten() {
-            if is_hub != (behind.kind == EdgeKind::Target) {
+        for found in from.get(&call.callee).into_iter().flatten() {
+            if is_hub != (found.kind == EdgeKind::Target) {
                 continue;
             }
-            let kind = if is_hub { EdgeKind::Call } else { behind.kind };
-            calls.push(Call { kind, callee: behind.callee, ..call });
+            let kind = if is_hub { EdgeKind::Call } else { found.kind };
+            calls.push(Call { kind, callee: found.callee, ..call });
         }
     }
     calls.sort_unstable();

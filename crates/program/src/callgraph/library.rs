@@ -10,7 +10,7 @@ use super::object::{MadeIn, Object};
 use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::heap::{Instance, InstanceId};
-use crate::path::Role;
+use unsnarl_classpath::Role;
 
 /// How a call is followed.
 #[derive(Clone, Copy)]

@@ -8,8 +8,8 @@ use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::heap::OriginId;
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
 use crate::program::Program;
+use unsnarl_classpath::Role;
 
 entity_id! {
     /// An abstract object.
@@ -18,13 +18,13 @@ entity_id! {
     pub(super) struct FilterId("filter");
 }
 
-/// All objects of a kind, as one. Variable-type analysis does not tell objects of a class apart.
+/// All objects of a kind, as one. Variable-type analysis does not distinguish objects of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Object {
     /// The instances of exactly this class.
     Instance(ClassId),
     /// The instances of exactly this class that one statement makes. Only threads, executors and the
-    /// like are told apart so finely, for it is they who decide what runs in parallel.
+    /// like are distinguished so finely, for it is they who decide what runs in parallel.
     Allocated {
         /// The class.
         class: ClassId,
@@ -32,7 +32,7 @@ pub enum Object {
         method: MethodId,
         /// The statement that makes them.
         statement: StatementId,
-        /// When the statement makes them, where that is told apart.
+        /// When the statement makes them, where that is distinguished.
         context: MadeIn,
     },
     /// The instances of exactly this class that one thread makes.
@@ -62,7 +62,7 @@ pub enum Object {
         method: MethodId,
         /// The statement.
         statement: StatementId,
-        /// When the statement makes them, where that is told apart.
+        /// When the statement makes them, where that is distinguished.
         context: MadeIn,
     },
     /// The constant string that names a class of the program.
@@ -94,7 +94,7 @@ pub enum Object {
 /// When a statement makes an object: in which thread, and on behalf of what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MadeIn {
-    /// The thread, where threads are told apart.
+    /// The thread, where threads are distinguished.
     pub origin: Option<OriginId>,
     /// The statement that made the object on which the making method was called.
     pub host: Option<(MethodId, StatementId)>,

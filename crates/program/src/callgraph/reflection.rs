@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 use unsnarl_classfile::flags;
-use unsnarl_models::{MemberKind, Place, Reflect};
+use unsnarl_models::{MemberKind, ModelPlace, Reflect};
 
 use super::EdgeKind;
 use super::build::{Arguments, Builder, Site, SiteId, Watcher};
@@ -85,7 +85,7 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// The elements of the array that holds the arguments.
-    fn arguments(&mut self, context: &Modelled<'b>, array: Option<&Place>) -> Arguments {
+    fn arguments(&mut self, context: &Modelled<'b>, array: Option<&ModelPlace>) -> Arguments {
         match array.and_then(|array| self.read_contents(context, array, self.element)) {
             Some(elements) => Arguments::Elements(elements),
             None => Arguments::Unknown,
@@ -94,7 +94,7 @@ impl<'b> Builder<'_, 'b, '_> {
 
     // Classes.
 
-    fn constant_class(&mut self, context: &Modelled<'_>, name: &Place) -> Option<ClassId> {
+    fn constant_class(&mut self, context: &Modelled<'_>, name: &ModelPlace) -> Option<ClassId> {
         let name = self.constant_string(context, name)?;
         self.program.find_class(&internal_name(&name))
     }
@@ -123,7 +123,7 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// The class object of an object: that of an enum, whose constants may be asked for. Others are not
-    /// told apart, since everything has a class and would come to have all of them.
+    /// distinguished, since everything has a class and would come to have all of them.
     pub(super) fn load_class(&mut self, object: ObjectId, to: NodeId) {
         if let Some(class) = self.solver.objects.all[object].exact_class()
             && self.program.classes()[class].access & flags::ENUM != 0
@@ -172,7 +172,7 @@ impl<'b> Builder<'_, 'b, '_> {
             _ => None,
         };
         let fields: Vec<FieldId> = match class {
-            Some(class) => self.all_fields(class).collect(),
+            Some(class) => self.program.all_fields(class).collect(),
             None => Vec::new(),
         };
         let mut variables = vec![(elements, None)];
@@ -195,7 +195,7 @@ impl<'b> Builder<'_, 'b, '_> {
         self.initialize(class, caller, statement);
         let is_meant =
             |&field: &FieldId| name.is_none_or(|name| self.program.fields()[field].name == name);
-        let fields: Vec<FieldId> = self.all_fields(class).filter(is_meant).collect();
+        let fields: Vec<FieldId> = self.program.all_fields(class).filter(is_meant).collect();
         Some(self.reference_fields(None, fields))
     }
 
@@ -204,11 +204,6 @@ impl<'b> Builder<'_, 'b, '_> {
             Type::Class(name) => Some(self.program.class_named(name)),
             _ => None,
         }
-    }
-
-    fn all_fields(&self, class: ClassId) -> impl Iterator<Item = FieldId> + '_ {
-        let classes = self.program.superclasses(class);
-        classes.flat_map(|class| self.program.classes()[class].fields.iter().copied())
     }
 
     fn reference_fields(
@@ -362,7 +357,7 @@ impl<'b> Builder<'_, 'b, '_> {
         let data = &self.program.methods()[method];
         let parameters = self.program.names.signature_data(data.signature).parameters.clone();
         let is_static = data.is_static();
-        // Behind the handle come the receiver, if there is one, and the arguments.
+        // After the handle come the receiver, if there is one, and the arguments.
         let is_constructor = data.name == self.program.names.known.init;
         let first = if is_static || is_constructor { 1 } else { 2 };
         let mut arguments: SmallVec<[Option<NodeId>; 4]> = SmallVec::new();
@@ -395,8 +390,8 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// Whether the argument is declared to be a class object.
-    fn is_class_object(&self, context: &Modelled<'_>, place: &Place) -> bool {
-        let Place::Argument(index) = place else { return false };
+    fn is_class_object(&self, context: &Modelled<'_>, place: &ModelPlace) -> bool {
+        let ModelPlace::Argument(index) = place else { return false };
         let signature = self.program.methods()[context.method].signature;
         let parameters = &self.program.names.signature_data(signature).parameters;
         parameters.get(usize::from(*index)) == Some(&self.program.names.known.class)
@@ -470,8 +465,8 @@ impl<'b> Builder<'_, 'b, '_> {
     }
 
     /// The text of a string argument, if it is a constant.
-    fn constant_string(&mut self, context: &Modelled<'_>, place: &Place) -> Option<Vec<u8>> {
-        let Place::Argument(index) = place else { return None };
+    fn constant_string(&mut self, context: &Modelled<'_>, place: &ModelPlace) -> Option<Vec<u8>> {
+        let ModelPlace::Argument(index) = place else { return None };
         let Site { caller, statement, .. } = self.sites[context.site];
         let body = self.program.body(self.method_of(caller))?;
         let Operation::Invoke { arguments, .. } = &body.statements[statement].operation else {

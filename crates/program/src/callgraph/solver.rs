@@ -282,7 +282,7 @@ impl Solver {
         seen
     }
 
-    /// Passes on what has arrived at one node; returns who is to be told of what. Nothing if no node
+    /// Passes on what has arrived at one node; returns who is to learn of what. Nothing if no node
     /// has anything new.
     pub(super) fn step(&mut self, program: &mut Program<'_>) -> Option<Arrivals> {
         self.steps += 1;

@@ -13,7 +13,7 @@ use super::solver::{NodeId, Solver};
 use crate::body::{Body, Constant, Operation, PureKind, Statement, StatementId, Value};
 use crate::heap::{InstanceId, Variable};
 use crate::names::{Symbol, Type, TypeId};
-use crate::path::Role;
+use unsnarl_classpath::Role;
 
 impl Builder<'_, '_, '_> {
     /// Brings in the assignments and calls of a method that was reached.

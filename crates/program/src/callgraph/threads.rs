@@ -14,10 +14,10 @@ use crate::body::StatementId;
 use crate::class::{ClassId, MethodId};
 use crate::heap::{Origin, OriginId, OriginKind, StartSite};
 
-/// Beyond this many threads, what they are handed does not tell them apart.
+/// Beyond this many threads, what they are handed does not distinguish them.
 const MOST_THREADS: usize = 400;
 
-/// What tells a started thread from others: who starts it where, what it runs, and on what.
+/// What distinguishes a started thread from others: who starts it where, what it runs, and on what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     starter: Option<OriginId>,
@@ -62,7 +62,7 @@ impl Threads<'_> {
         OriginId::from_index(1)
     }
 
-    /// Stands for any thread, where threads are not told apart any more.
+    /// Stands for any thread, where threads are no longer distinguished.
     pub(super) fn mixed() -> OriginId {
         OriginId::from_index(2)
     }

@@ -13,7 +13,7 @@ use crate::body::{BlockId, Edge};
 
 /// What a block is a copy of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place {
+enum BlockOrigin {
     /// In front of the first instruction, where that is the target of a jump: a loop must not lead
     /// back to where the arguments are.
     Prologue,
@@ -40,10 +40,10 @@ pub(super) struct ControlFlow {
 pub(super) struct FlowBlock {
     /// The first instruction, as an index into `instructions`.
     pub(super) first: usize,
-    /// One behind the last instruction; a block without instructions just goes on.
+    /// One past the last instruction; a block without instructions just goes on.
     pub(super) end: usize,
     /// Successors of the last instruction: the jump targets in the order of
-    /// `Instruction::targets`, then the instruction behind it if it can go there.
+    /// `Instruction::targets`, then the instruction after it if it can go there.
     pub(super) successors: SmallVec<[BlockId; 2]>,
     /// Exception handlers in the order in which they are tried.
     pub(super) handlers: SmallVec<[BlockId; 1]>,
@@ -57,7 +57,7 @@ struct Context {
     caller: ContextId,
     /// The first instruction of the subroutine.
     entry: usize,
-    /// The instruction behind the `jsr`.
+    /// The instruction after the `jsr`.
     return_to: usize,
 }
 
@@ -159,16 +159,16 @@ impl Builder<'_> {
             entry: usize::MAX,
             return_to: usize::MAX,
         });
-        let mut found: FxHashMap<(Place, ContextId), usize> = FxHashMap::default();
+        let mut found: FxHashMap<(BlockOrigin, ContextId), usize> = FxHashMap::default();
         let mut blocks: Vec<Draft> = Vec::new();
         let mut postorder: Vec<usize> = Vec::new();
         // The block, and which of its edges to follow next.
         let mut stack: Vec<(usize, usize)> = Vec::new();
         let entry = if self.entered[0] || self.handlers.iter().any(|handler| handler.handler.0 == 0)
         {
-            Place::Prologue
+            BlockOrigin::Prologue
         } else {
-            Place::At(0)
+            BlockOrigin::At(0)
         };
         found.insert((entry, root), 0);
         blocks.push(self.draft(entry, root)?);
@@ -254,11 +254,11 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn draft(&mut self, place: Place, context: ContextId) -> Result<Draft> {
+    fn draft(&mut self, place: BlockOrigin, context: ContextId) -> Result<Draft> {
         let first = match place {
-            Place::At(first) => first,
-            Place::Prologue => return Ok(Draft::empty(0, context)),
-            Place::Landing(handler) => return Ok(Draft::empty(handler, context)),
+            BlockOrigin::At(first) => first,
+            BlockOrigin::Prologue => return Ok(Draft::empty(0, context)),
+            BlockOrigin::Landing(handler) => return Ok(Draft::empty(handler, context)),
         };
         let mut end = first + 1;
         while !self.leaders[end] && end < self.instructions.len() {
@@ -271,21 +271,21 @@ impl Builder<'_> {
             Instruction::Jump { opcode: Opcode::Jsr | Opcode::JsrW, target } => {
                 let entry = self.instruction_index(*target)?;
                 let subroutine = self.call_subroutine(context, entry, end, pc)?;
-                edges.push((Place::At(entry), subroutine));
+                edges.push((BlockOrigin::At(entry), subroutine));
             }
             Instruction::Local { opcode: Opcode::Ret, local } => {
                 let (return_to, caller) = self.return_from_subroutine(context, *local, pc)?;
-                edges.push((Place::At(return_to), caller));
+                edges.push((BlockOrigin::At(return_to), caller));
             }
             instruction => {
                 for &target in instruction.targets() {
-                    edges.push((Place::At(self.instruction_index(target)?), context));
+                    edges.push((BlockOrigin::At(self.instruction_index(target)?), context));
                 }
                 if !instruction.ends_flow() {
                     if end == self.instructions.len() {
                         return Err(LowerError::code(pc, "an instruction that ends the method"));
                     }
-                    edges.push((Place::At(end), context));
+                    edges.push((BlockOrigin::At(end), context));
                 }
             }
         }
@@ -296,9 +296,9 @@ impl Builder<'_> {
                 if handler.start <= start && start < handler.end {
                     let target = self.instruction_index(handler.handler)?;
                     let place = if self.entered[target] {
-                        Place::Landing(target)
+                        BlockOrigin::Landing(target)
                     } else {
-                        Place::At(target)
+                        BlockOrigin::At(target)
                     };
                     edges.push((place, context));
                     if handler.catch_type.is_none() {
@@ -331,7 +331,7 @@ impl Builder<'_> {
             .or_insert_with(|| contexts.push(Context { caller, entry, return_to })))
     }
 
-    /// A subroutine stores its return address first of all, which tells to which of the calls that
+    /// A subroutine stores its return address first of all, which shows to which of the calls that
     /// are under way a `ret` belongs: code may leave an inner subroutine without returning from it.
     fn return_from_subroutine(
         &self,
@@ -367,7 +367,7 @@ impl Builder<'_> {
 struct Draft {
     first: usize,
     end: usize,
-    edges: Vec<(Place, ContextId)>,
+    edges: Vec<(BlockOrigin, ContextId)>,
     /// How many of the edges are not exceptional; they come first.
     normal: usize,
 }
@@ -375,7 +375,7 @@ struct Draft {
 impl Draft {
     /// A block without instructions in front of `next`.
     fn empty(next: usize, context: ContextId) -> Self {
-        Self { first: next, end: next, edges: vec![(Place::At(next), context)], normal: 1 }
+        Self { first: next, end: next, edges: vec![(BlockOrigin::At(next), context)], normal: 1 }
     }
 }
 

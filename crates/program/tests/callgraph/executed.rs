@@ -6,30 +6,36 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use libtest_mimic::Trial;
 use unsnarl_classfile::edit::ClassEditor;
 use unsnarl_classfile::mutf8;
+use unsnarl_classpath::{ClassPath, Role};
 use unsnarl_program::callgraph::CallGraph;
-use unsnarl_program::path::{ClassPath, Role};
 use unsnarl_program::{MethodId, Program};
 
 use crate::fixture::{self, Analysed, Fixture};
 use crate::java::{self, Jdk, run};
 
-#[test]
-fn everything_that_fixtures_execute_is_reachable() {
+/// Everything that fixtures execute is reachable.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
     for folder in ["threads", "callgraph"] {
-        let fixtures = fixture::fixtures(folder);
-        for jdk in java::jdks() {
-            check_fixtures(&jdk, folder, &fixtures);
+        for (word, jdk) in unsnarl_testing::jdks_with_words() {
+            trials.push(Trial::test(format!("executed/{folder}/{word}"), move || {
+                check_fixtures(&jdk, folder, &fixture::fixtures(folder));
+                Ok(())
+            }));
         }
     }
+    trials
 }
 
 fn check_fixtures(jdk: &Jdk, folder: &str, fixtures: &[Fixture]) {
     let classes = tempfile::tempdir().expect("a temporary folder");
     let chosen: Vec<&Fixture> = fixtures.iter().filter(|f| f.is_for(jdk)).collect();
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/callgraph/java/RunAll.java");
-    let sources = chosen.iter().map(|fixture| fixture.path.as_path()).chain([driver.as_path()]);
+    let sources =
+        chosen.iter().map(|fixture| fixture.source.path.as_path()).chain([driver.as_path()]);
     jdk.compile(sources, classes.path());
     let path = java::class_path(jdk, vec![classes.path().to_owned()]);
     let rewritten = Rewritten::new(jdk, &path);

@@ -8,19 +8,22 @@
 //! analysis gets better.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
 
+use libtest_mimic::Trial;
+use unsnarl_classpath::{ClassPath, Role};
 use unsnarl_models::Models;
 use unsnarl_program::callgraph::{CallGraph, Edge, Entries, EntryPoints};
-use unsnarl_program::path::{ClassPath, Role};
 use unsnarl_program::{MethodId, Origin, Program};
+use unsnarl_testing::Source;
 
 use crate::java::{self, Jdk};
 
 /// A program with its expectations.
 pub(crate) struct Fixture {
     pub(crate) name: String,
-    pub(crate) path: PathBuf,
+    pub(crate) source: Source,
     jdks: Option<(Vec<u16>, bool)>,
     /// By line and word, the names that are expected.
     expected: BTreeMap<(u16, String), BTreeSet<String>>,
@@ -38,20 +41,13 @@ pub(crate) struct Debts {
 /// The fixtures of a folder, sorted by name.
 pub(crate) fn fixtures(folder: &str) -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(folder);
-    let entries = std::fs::read_dir(&folder).expect("a folder of fixtures");
-    let paths = entries.map(|entry| entry.expect("a readable folder").path());
-    let mut fixtures: Vec<Fixture> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "java"))
-        .map(Fixture::read)
-        .collect();
-    fixtures.sort_by(|a, b| a.name.cmp(&b.name));
-    fixtures
+    let paths = unsnarl_testing::files_of(&folder, "java").into_iter();
+    paths.map(|path| Fixture::read(Source::read(path))).collect()
 }
 
 impl Fixture {
-    fn read(path: PathBuf) -> Self {
-        let name = path.file_stem().expect("a file name").to_string_lossy().into_owned();
-        let text = std::fs::read_to_string(&path).expect("a readable fixture");
+    fn read(source: Source) -> Self {
+        let (name, text) = (source.name.clone(), source.text.clone());
         let jdks =
             text.lines().next().and_then(|line| line.strip_prefix("//@ jdk: ")).map(|list| {
                 let and_later = list.trim_end().ends_with('+');
@@ -60,7 +56,7 @@ impl Fixture {
             });
         let mut fixture = Fixture {
             name,
-            path,
+            source,
             jdks,
             expected: BTreeMap::new(),
             misses: BTreeMap::new(),
@@ -130,7 +126,7 @@ impl Fixture {
         let is_wanted = |word: &str| words.contains(&word.split(' ').next().unwrap_or(word));
         let expected = self.expected.iter().filter(|((_, word), _)| is_wanted(word));
         let mut differences = Vec::new();
-        let file = self.path.file_name().expect("a file name").to_string_lossy();
+        let file = format!("{}.java", self.name);
         for (key @ (line, word), names) in expected {
             let actual = found.get(key).cloned().unwrap_or_default();
             if actual != *names {
@@ -159,32 +155,44 @@ fn join(names: &BTreeSet<String>) -> String {
     names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// Compiles the fixtures of a folder with every JDK and looks at the call graph of each; `look`
-/// returns what is wrong.
-pub(crate) fn check(
-    folder: &str,
-    look: impl Fn(&Fixture, &mut Analysed<'_>) -> Vec<String> + Sync,
-) -> Debts {
-    let fixtures = fixtures(folder);
-    let mut problems = Vec::new();
-    for jdk in java::jdks() {
-        let classes = tempfile::tempdir().expect("a temporary folder");
-        let chosen: Vec<&Fixture> = fixtures.iter().filter(|f| f.is_for(&jdk)).collect();
-        jdk.compile(chosen.iter().map(|fixture| fixture.path.as_path()), classes.path());
-        let path = java::class_path(&jdk, vec![classes.path().to_owned()]);
-        for fixture in &chosen {
-            let mut analysed = Analysed::new(&path, &fixture.name);
-            for problem in look(fixture, &mut analysed) {
-                problems.push(format!("JDK {}: {problem}", jdk.release));
-            }
-        }
-        java::report(&format!("JDK {}: {} fixtures of {folder}", jdk.release, chosen.len()));
-    }
-    assert!(problems.is_empty(), "{} differences\n{}", problems.len(), problems.join("\n"));
-    fixtures.iter().fold(Debts::default(), |sum, fixture| Debts {
+/// What a test looks at; it returns what is wrong.
+type Look = fn(&Fixture, &mut Analysed<'_>) -> Vec<String>;
+
+/// A test of the call graph of each fixture of a folder with each JDK, and one of how many weaknesses they state.
+pub(crate) fn trials(folder: &'static str, expected: Debts, look: Look) -> Vec<Trial> {
+    let fixtures = Arc::new(fixtures(folder));
+    let debts = fixtures.iter().fold(Debts::default(), |sum, fixture| Debts {
         misses: sum.misses + fixture.debts.misses,
         false_: sum.false_ + fixture.debts.false_,
-    })
+    });
+    let mut trials = vec![Trial::test(format!("{folder}/known-limits"), move || {
+        assert_eq!(debts, expected, "docs/models.md publishes the counts");
+        Ok(())
+    })];
+    for (word, jdk) in unsnarl_testing::jdks_with_words() {
+        // The image of the JDK is opened once.
+        let path = Arc::new(OnceLock::new());
+        for index in (0..fixtures.len()).filter(|&index| fixtures[index].is_for(&jdk)) {
+            let (fixtures, jdk, path) = (Arc::clone(&fixtures), jdk.clone(), Arc::clone(&path));
+            let name = format!("{folder}/{}/{word}", fixtures[index].name);
+            trials.push(Trial::test(name, move || {
+                let path = path.get_or_init(|| class_path(&jdk, folder, &fixtures));
+                let fixture = &fixtures[index];
+                let problems = look(fixture, &mut Analysed::new(path, &fixture.name));
+                if problems.is_empty() { Ok(()) } else { Err(problems.join("\n").into()) }
+            }));
+        }
+    }
+    trials
+}
+
+/// The class path of all fixtures of a folder that are for a JDK, compiled by it.
+pub(crate) fn class_path(jdk: &Jdk, folder: &str, fixtures: &[Fixture]) -> ClassPath {
+    let chosen = fixtures.iter().filter(|fixture| fixture.is_for(jdk));
+    let sources: Vec<Source> = chosen.map(|fixture| fixture.source.clone()).collect();
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(folder);
+    let classes = sources.iter().map(|source| jdk.classes_of(source, &sources, &cache));
+    java::class_path(jdk, classes.collect())
 }
 
 /// A program with its call graph.

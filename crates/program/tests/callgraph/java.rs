@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 pub(crate) use unsnarl_testing::{Jdk, jdks, report, run};
 
 /// The class path of a program with the library of a JDK.

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use libtest_mimic::Trial;
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_program::callgraph::{CallGraph, Entries, EntryPoints};
@@ -34,6 +35,24 @@ select a.id, b.name from t a left join t b on a.id = b.id + 1;
 delete from t where id = 3;
 select * from t;
 ";
+
+/// They take a while, and are ignored.
+pub(crate) fn trials() -> Vec<Trial> {
+    let programs: [(&str, fn()); 4] = [
+        ("h2_shell", h2_shell),
+        ("hsqldb", hsqldb),
+        ("jython_hello", jython_hello),
+        ("derby_ij", derby_ij),
+    ];
+    let trial = |(name, check): (&str, fn())| {
+        let run = move || {
+            check();
+            Ok(())
+        };
+        Trial::test(format!("programs/{name}"), run).with_ignored_flag(true)
+    };
+    programs.into_iter().map(trial).collect()
+}
 
 fn check(sample: &Sample) {
     let present = |jar: &&&str| Path::new(jar).is_file();
@@ -85,8 +104,7 @@ fn check(sample: &Sample) {
     assert!(count <= sample.gap, "{}: {count} methods are missing", sample.name);
 }
 
-#[test]
-#[ignore = "takes a while, and needs Debian's libh2-java"]
+/// Needs Debian's libh2-java.
 fn h2_shell() {
     check(&Sample {
         name: "H2 shell",
@@ -99,8 +117,7 @@ fn h2_shell() {
     });
 }
 
-#[test]
-#[ignore = "takes a while, and needs Debian's libhsqldb-java"]
+/// Needs Debian's libhsqldb-java.
 fn hsqldb() {
     check(&Sample {
         name: "HSQLDB",
@@ -113,8 +130,7 @@ fn hsqldb() {
     });
 }
 
-#[test]
-#[ignore = "takes a while, and needs Debian's jython"]
+/// Needs Debian's jython.
 fn jython_hello() {
     check(&Sample {
         name: "Jython",
@@ -127,8 +143,7 @@ fn jython_hello() {
     });
 }
 
-#[test]
-#[ignore = "takes a while, and needs Debian's libderby-java"]
+/// Needs Debian's libderby-java.
 fn derby_ij() {
     check(&Sample {
         name: "Derby ij",

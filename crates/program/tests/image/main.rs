@@ -8,8 +8,8 @@ mod validate;
 
 use std::path::{Path, PathBuf};
 
+use unsnarl_classpath::{ClassPath, JdkChoice, Options, Severity};
 use unsnarl_entity::EntityId;
-use unsnarl_program::path::{ClassPath, JdkChoice, Options, Severity};
 use unsnarl_program::{MethodId, Origin, Program, check};
 use unsnarl_testing::report;
 

@@ -3,18 +3,21 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 use unsnarl_program::{Program, check};
 pub(crate) use unsnarl_testing::{jdks, report, run};
 
 use crate::interpreter::{Machine, Value};
+
+/// The program that calls methods in a JVM.
+pub(crate) const DRIVER: &str = include_str!("Driver.java");
 
 const ECLIPSE: &str = "/usr/share/java/eclipse-jdt-core.jar";
 const ECLIPSE_MAIN: &str = "org.eclipse.jdt.internal.compiler.batch.Main";
 
 /// A compiler and the language level at which it is used.
 pub(crate) struct Compiler {
-    jdk: PathBuf,
+    pub(crate) jdk: PathBuf,
     kind: Kind,
     /// The language level: 4 is Java 1.4.
     pub(crate) release: u16,
@@ -35,15 +38,18 @@ pub(crate) fn compilers() -> Vec<Compiler> {
             compilers.push(Compiler { jdk: jdk.home.clone(), kind: Kind::Javac, release });
         }
     }
-    if Path::new(ECLIPSE).is_file() {
+    if eclipse_is_present() {
         let jdk = jdks().remove(0).home;
         for release in [4, 11] {
             compilers.push(Compiler { jdk: jdk.clone(), kind: Kind::Eclipse, release });
         }
-    } else {
-        report(&format!("skipped: {ECLIPSE} is not installed (libeclipse-jdt-core-java)"));
     }
     compilers
+}
+
+/// Whether Eclipse's compiler is installed.
+pub(crate) fn eclipse_is_present() -> bool {
+    Path::new(ECLIPSE).is_file()
 }
 
 impl Compiler {
@@ -54,6 +60,21 @@ impl Compiler {
             Kind::Eclipse => "ecj",
         };
         format!("{compiler} {} of {jdk}", self.release)
+    }
+
+    /// Its name in the names of tests.
+    pub(crate) fn word(&self) -> String {
+        self.name().replace(' ', "-")
+    }
+
+    /// Changes with the compiler.
+    pub(crate) fn version(&self) -> Vec<u8> {
+        let mut version = std::fs::read(self.jdk.join("release")).unwrap_or_default();
+        if let Kind::Eclipse = self.kind {
+            let jar = std::fs::canonicalize(ECLIPSE).unwrap_or_default();
+            version.extend(jar.as_os_str().as_encoded_bytes());
+        }
+        version
     }
 
     pub(crate) fn compile(&self, sources: &[PathBuf], folder: &Path) {
@@ -84,16 +105,34 @@ impl Compiler {
 /// Calls static methods, named `Class.method`, with the arguments below `seeds`, in a JVM and in the
 /// interpreter; the lines that they print must be the same.
 pub(crate) fn compare(jdk: &Path, name: &str, folder: &Path, methods: &[String], seeds: i32) {
+    let expected = run_in_jvm(jdk, folder, methods, seeds);
+    let count = compare_with(&expected, jdk, folder, methods, seeds);
+    report(&format!("{name}: {} methods, {count} results agree", methods.len()));
+}
+
+/// Calls static methods in a JVM, and returns the lines that it prints.
+pub(crate) fn run_in_jvm(jdk: &Path, folder: &Path, methods: &[String], seeds: i32) -> String {
     let driver = tempfile::tempdir().expect("a folder");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oracle/Driver.java");
+    let source = driver.path().join("Driver.java");
+    std::fs::write(&source, DRIVER).expect("a writable folder");
     run(Command::new(jdk.join("bin/javac")).arg("-d").arg(driver.path()).arg(source));
     let class_path = std::env::join_paths([folder, driver.path()]).expect("paths without colons");
-    let expected = run(Command::new(jdk.join("bin/java"))
+    run(Command::new(jdk.join("bin/java"))
         .arg("-Xverify:all")
         .args(["-XX:-OmitStackTraceInFastThrow", "-Xint", "-cp"])
         .arg(class_path)
         .args(["Driver", &seeds.to_string()])
-        .args(methods));
+        .args(methods))
+}
+
+/// Calls static methods in the interpreter, and compares the results, which it counts, with those of a JVM.
+pub(crate) fn compare_with(
+    expected: &str,
+    jdk: &Path,
+    folder: &Path,
+    methods: &[String],
+    seeds: i32,
+) -> usize {
     let actual = on_a_large_stack(|| interpret(jdk, folder, methods, seeds));
     let differences: Vec<String> = expected
         .lines()
@@ -101,15 +140,16 @@ pub(crate) fn compare(jdk: &Path, name: &str, folder: &Path, methods: &[String],
         .filter(|(expected, actual)| expected != actual)
         .map(|(expected, actual)| format!("  JVM  {expected}\n  SSA  {actual}"))
         .collect();
-    assert_eq!(expected.lines().count(), actual.len(), "{name}: as many lines as calls");
+    assert_eq!(expected.lines().count(), actual.len(), "as many lines as calls");
     assert!(
         differences.is_empty(),
-        "{name}: {} of {} results differ\n{}",
+        "{}: {} of {} results differ\n{}",
+        folder.display(),
         differences.len(),
         actual.len(),
         differences[..differences.len().min(10)].join("\n")
     );
-    report(&format!("{name}: {} methods, {} results agree", methods.len(), actual.len()));
+    actual.len()
 }
 
 fn interpret(jdk: &Path, folder: &Path, methods: &[String], seeds: i32) -> Vec<String> {

@@ -9,8 +9,7 @@ use crate::java;
 const METHODS: usize = 160;
 const SEEDS: i32 = 10;
 
-#[test]
-fn random_programs_run_alike() {
+pub(crate) fn random_programs_run_alike() {
     let mut generator =
         Generator { state: 0x5eed_0123_4567_89ab, out: String::new(), loops: 0, budget: 0 };
     let mut source = String::from("class Generated {\n");
@@ -23,6 +22,9 @@ fn random_programs_run_alike() {
         source += &text;
     }
     source += "}\n";
+    if !java::eclipse_is_present() {
+        java::report("skipped: Eclipse's compiler is not installed (libeclipse-jdt-core-java)");
+    }
     let methods: Vec<String> = names.iter().map(|name| format!("Generated.{name}")).collect();
     std::thread::scope(|scope| {
         for compiler in java::compilers() {
@@ -82,7 +84,7 @@ struct Generator {
 
 /// Where a statement stands.
 #[derive(Clone, Copy)]
-struct Place {
+struct Nesting {
     depth: usize,
     /// The innermost loop, which a jump may name.
     inside: Option<usize>,
@@ -109,7 +111,7 @@ impl Generator {
         );
         let count = 3 + self.below(5);
         for _ in 0..count {
-            self.statement(Place { depth: 0, inside: None, nested_loops: 0 });
+            self.statement(Nesting { depth: 0, inside: None, nested_loops: 0 });
         }
         self.out += "  return a + b * 3L + c * 5L + d * 7L + p * 11 + q * 13 + r * 17\n    \
                      + array[0] + array[1] * 3L + array[2] * 5L + array[3] * 7L;\n}\n";
@@ -132,8 +134,8 @@ impl Generator {
         from[self.below(from.len())]
     }
 
-    fn block(&mut self, place: Place) {
-        let place = Place { depth: place.depth + 1, ..place };
+    fn block(&mut self, place: Nesting) {
+        let place = Nesting { depth: place.depth + 1, ..place };
         self.out += "{\n";
         for _ in 0..1 + self.below(3) {
             self.statement(place);
@@ -141,7 +143,7 @@ impl Generator {
         self.out += "}\n";
     }
 
-    fn statement(&mut self, place: Place) {
+    fn statement(&mut self, place: Nesting) {
         let kind = match self.budget {
             0 => self.below(6),
             _ => self.below(14),
@@ -181,7 +183,7 @@ impl Generator {
         }
     }
 
-    fn jump(&mut self, place: Place) {
+    fn jump(&mut self, place: Nesting) {
         let condition = self.condition(0);
         let jump = match (self.below(5), place.inside) {
             (0, Some(number)) => format!("break l{number};"),
@@ -193,13 +195,13 @@ impl Generator {
         let _ = writeln!(self.out, "if ({condition}) {jump}");
     }
 
-    fn repeat(&mut self, place: Place) {
+    fn repeat(&mut self, place: Nesting) {
         let number = self.loops;
         self.loops += 1;
         let rounds = 1 + self.below(4);
         // A jump may name the loop around this one as well.
         let named = place.inside.filter(|_| self.below(3) == 0).unwrap_or(number);
-        let inside = Place { inside: Some(named), nested_loops: place.nested_loops + 1, ..place };
+        let inside = Nesting { inside: Some(named), nested_loops: place.nested_loops + 1, ..place };
         if self.below(2) == 0 {
             let _ = write!(
                 self.out,
@@ -217,7 +219,7 @@ impl Generator {
         }
     }
 
-    fn switch(&mut self, place: Place) {
+    fn switch(&mut self, place: Nesting) {
         let value = self.int(1);
         let _ = writeln!(self.out, "switch ({value} & 3) {{");
         // No plain `continue` or `break` is lost in it: jumps name their loops, or mean the loop.
@@ -233,7 +235,7 @@ impl Generator {
         self.out += "}\n";
     }
 
-    fn attempt(&mut self, place: Place) {
+    fn attempt(&mut self, place: Nesting) {
         self.out += "try ";
         self.block(place);
         let kind = self.below(3);

@@ -24,8 +24,7 @@ const METHODS: [(&str, Write); 8] = [
     ("keepsTypesApart", keeps_types_apart),
 ];
 
-#[test]
-fn subroutines_run_alike() {
+pub(crate) fn subroutines_run_alike() {
     let empty = empty_class("Old");
     let mut class = ClassEditor::open(&empty).expect("a class");
     for (name, write) in METHODS {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unsnarl_events::{Event, LockId, Operation, Problems, SiteId, ThreadId};
-use unsnarl_models::{Effect, MethodModel, Outcome, Place};
+use unsnarl_models::{Effect, MethodModel, ModelPlace, Outcome};
 use unsnarl_recording::chunks::{RawEvent, RawEvents};
 use unsnarl_recording::class_table::{arguments, internal_name};
 use unsnarl_recording::format::{
@@ -138,54 +138,54 @@ impl Emit<'_> {
 
 impl Call {
     /// The ids of the objects that an operand consists of; none if it is null or was not recorded.
-    pub(super) fn operand(&self, place: &Place) -> Option<u64> {
+    pub(super) fn operand(&self, place: &ModelPlace) -> Option<u64> {
         let position = match place {
-            Place::This => return Some(self.receiver.0).filter(|&id| id != 0),
-            Place::Result => return self.result.filter(|&id| id != 0),
-            Place::Thread => OPERAND_THREAD,
+            ModelPlace::This => return Some(self.receiver.0).filter(|&id| id != 0),
+            ModelPlace::Result => return self.result.filter(|&id| id != 0),
+            ModelPlace::Thread => OPERAND_THREAD,
             place => self.position(place)?,
         };
         self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
     }
 
     /// How many elements an argument has, if that was recorded.
-    pub(super) fn length(&self, place: &Place) -> Option<u64> {
+    pub(super) fn length(&self, place: &ModelPlace) -> Option<u64> {
         let position = self.position(place)? | OPERAND_LENGTH;
         self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
     }
 
     /// The argument behind another one.
-    pub(super) fn operand_behind(&self, place: &Place) -> Option<u64> {
+    pub(super) fn operand_behind(&self, place: &ModelPlace) -> Option<u64> {
         let position = self.position(place)? + 1;
         self.operands.iter().find(|operand| operand.0 == position).map(|operand| operand.1)
     }
 
     /// The elements of an argument that were recorded.
-    pub(super) fn elements(&self, place: &Place) -> impl Iterator<Item = Value> {
+    pub(super) fn elements(&self, place: &ModelPlace) -> impl Iterator<Item = Value> {
         let position = self.position(place).map(|position| position | OPERAND_ELEMENT);
         let elements = self.operands.iter().filter(move |operand| Some(operand.0) == position);
         elements.map(|operand| Value(operand.1))
     }
 
-    fn position(&self, place: &Place) -> Option<u64> {
+    fn position(&self, place: &ModelPlace) -> Option<u64> {
         match place {
-            Place::Argument(position) => Some(u64::from(*position)),
-            Place::Last => self.arguments.count.checked_sub(1),
+            ModelPlace::Argument(position) => Some(u64::from(*position)),
+            ModelPlace::Last => self.arguments.count.checked_sub(1),
             _ => None,
         }
     }
 
     /// Whether an operand is a number, which is no id of an object.
-    pub(super) fn is_number(&self, place: &Place) -> bool {
+    pub(super) fn is_number(&self, place: &ModelPlace) -> bool {
         self.has(self.arguments.numbers, place)
     }
 
     /// Whether an operand is a `long`: where in an object something is, and no index.
-    pub(super) fn is_offset(&self, place: &Place) -> bool {
+    pub(super) fn is_offset(&self, place: &ModelPlace) -> bool {
         self.has(self.arguments.longs, place)
     }
 
-    fn has(&self, bits: u64, place: &Place) -> bool {
+    fn has(&self, bits: u64, place: &ModelPlace) -> bool {
         let position = self.position(place).and_then(|position| u32::try_from(position).ok());
         position.and_then(|position| bits.checked_shr(position)).is_some_and(|bits| bits & 1 != 0)
     }
@@ -342,9 +342,9 @@ impl Translator {
     }
 
     /// Whether a function is the operand of a call, or was handed over before and is in a slot of one.
-    fn is_called_on(&self, receiver: &Place, call: &Call, function: u64) -> bool {
+    fn is_called_on(&self, receiver: &ModelPlace, call: &Call, function: u64) -> bool {
         match receiver {
-            Place::Slot(of, slot) => call
+            ModelPlace::Slot(of, slot) => call
                 .operand(of)
                 .is_some_and(|of| self.in_slot(Value(of), slot).contains(&Value(function))),
             receiver => call.operand(receiver) == Some(function),
@@ -547,11 +547,11 @@ mod tests {
             waits_for: None,
             started: SmallVec::new(),
         };
-        let made = Place::New("a/Entry".into());
-        let slot = |of, name: &str| Place::Slot(Box::new(of), name.into());
+        let made = ModelPlace::New("a/Entry".into());
+        let slot = |of, name: &str| ModelPlace::Slot(Box::new(of), name.into());
         for _ in 0..3 {
-            translator.flow(&made, &slot(Place::Result, "element"), &call);
-            translator.flow(&Place::This, &slot(Place::Result, "map"), &call);
+            translator.flow(&made, &slot(ModelPlace::Result, "element"), &call);
+            translator.flow(&ModelPlace::This, &slot(ModelPlace::Result, "map"), &call);
         }
         assert_eq!(translator.in_slot(Value(9), "element").len(), 1);
         assert_eq!(translator.in_slot(Value(9), "map")[..], [Value(7)]);

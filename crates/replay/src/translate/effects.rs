@@ -2,7 +2,7 @@
 
 use unsnarl_events::{LockId, Operation, Problem, Variable};
 use unsnarl_models::{
-    Blocking, Effect, LockMode, MethodModel, Outcome, Place, Range, RangeEnd, StartKind,
+    Blocking, Effect, LockMode, MethodModel, ModelPlace, Outcome, Range, RangeEnd, StartKind,
 };
 
 use super::calls::{Call, Emit};
@@ -259,7 +259,13 @@ impl Translator {
         }
     }
 
-    fn send(&mut self, channel: &Place, within: Option<&Place>, call: &Call, emit: &mut Emit<'_>) {
+    fn send(
+        &mut self,
+        channel: &ModelPlace,
+        within: Option<&ModelPlace>,
+        call: &Call,
+        emit: &mut Emit<'_>,
+    ) {
         for place in self.ordered(channel, within, call) {
             let (channel, any) = match place {
                 Ordered::Variable(variable) => (self.volatile(variable), None),
@@ -278,13 +284,13 @@ impl Translator {
 
     fn receive(
         &mut self,
-        channel: &Place,
-        within: Option<&Place>,
+        channel: &ModelPlace,
+        within: Option<&ModelPlace>,
         call: &Call,
         emit: &mut Emit<'_>,
     ) {
         // Most are about the receiver.
-        if *channel == Place::This && within.is_none() {
+        if *channel == ModelPlace::This && within.is_none() {
             if call.receiver.0 != 0 {
                 self.receive_from(&Key::Object(call.receiver), emit);
             }
@@ -317,7 +323,7 @@ impl Translator {
         }
     }
 
-    fn serial(&mut self, group: &Place, call: &Call) {
+    fn serial(&mut self, group: &ModelPlace, call: &Call) {
         let groups = self.values(group, call);
         self.orders.serial.extend(groups);
     }
@@ -325,13 +331,13 @@ impl Translator {
     /// Accesses to elements of an array, one after another, or to all fields of an object.
     fn library_range(
         &mut self,
-        place: &Place,
+        place: &ModelPlace,
         range: &Range,
         write: bool,
         call: &Call,
         emit: &mut Emit<'_>,
     ) {
-        let Place::Element(array) = place else {
+        let ModelPlace::Element(array) = place else {
             if let (Some(object), false, &Range::ALL) = (call.operand(place), write, range) {
                 self.fields_read(object, emit);
             }
@@ -372,8 +378,14 @@ impl Translator {
     }
 
     /// An access to what is in an object of the library, as a whole.
-    fn contents_access(&mut self, place: &Place, write: bool, call: &Call, emit: &mut Emit<'_>) {
-        if matches!(place, Place::Variable { .. } | Place::Element(_)) {
+    fn contents_access(
+        &mut self,
+        place: &ModelPlace,
+        write: bool,
+        call: &Call,
+        emit: &mut Emit<'_>,
+    ) {
+        if matches!(place, ModelPlace::Variable { .. } | ModelPlace::Element(_)) {
             return;
         }
         for value in self.values(place, call) {
@@ -387,8 +399,14 @@ impl Translator {
     }
 
     /// An access that the library makes. One to a variable that is volatile stays what it is.
-    fn library_access(&mut self, place: &Place, write: bool, call: &Call, emit: &mut Emit<'_>) {
-        let Place::Variable { object, selector } = place else { return };
+    fn library_access(
+        &mut self,
+        place: &ModelPlace,
+        write: bool,
+        call: &Call,
+        emit: &mut Emit<'_>,
+    ) {
+        let ModelPlace::Variable { object, selector } = place else { return };
         let Some(Target::Variable(variable, volatile)) = self.variable_of(object, selector, call)
         else {
             return;
@@ -404,8 +422,9 @@ impl Translator {
 }
 
 /// The first element of a range and the one behind its last; none if something of it was not recorded, or it is not in the array.
-fn ends(array: &Place, range: &Range, call: &Call) -> Option<(u32, u32)> {
-    let number = |place: &Place| call.operand(place).and_then(|number| u32::try_from(number).ok());
+fn ends(array: &ModelPlace, range: &Range, call: &Call) -> Option<(u32, u32)> {
+    let number =
+        |place: &ModelPlace| call.operand(place).and_then(|number| u32::try_from(number).ok());
     let length = || call.length(array).and_then(|length| u32::try_from(length).ok());
     let from = match &range.from {
         Some(from) => number(from)?,
@@ -441,7 +460,7 @@ fn starts_workers(effect: &Effect) -> bool {
 fn needs_result(effect: &Effect) -> bool {
     match effect {
         Effect::Send { channel, within, .. } => {
-            channel.is_of_result() || within.as_ref().is_some_and(Place::is_of_result)
+            channel.is_of_result() || within.as_ref().is_some_and(ModelPlace::is_of_result)
         }
         Effect::Serial(group) => group.is_of_result(),
         Effect::Flow { from, to } => from.is_of_result() || to.is_of_result(),

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unsnarl_events::{Channel, ChannelId, FieldId, LockId, ThreadId, Variable, VariableId};
-use unsnarl_models::{CONTENTS, MemberKind, Place, Reflect};
+use unsnarl_models::{CONTENTS, MemberKind, ModelPlace, Reflect};
 use unsnarl_recording::class_table::internal_name;
 
 use super::Translator;
@@ -202,8 +202,8 @@ impl Translator {
     /// What carries the order that a sentence speaks of.
     pub(super) fn ordered(
         &mut self,
-        channel: &Place,
-        within: Option<&Place>,
+        channel: &ModelPlace,
+        within: Option<&ModelPlace>,
         call: &Call,
     ) -> SmallVec<[Ordered; 1]> {
         let mut all = SmallVec::new();
@@ -211,7 +211,7 @@ impl Translator {
             for container in self.values(within, call) {
                 // A slot of a collection stands for any of its elements.
                 let elements = self.values(channel, call);
-                if elements.is_empty() && matches!(channel, Place::Slot(..)) {
+                if elements.is_empty() && matches!(channel, ModelPlace::Slot(..)) {
                     all.push(Ordered::Key(Key::AnyIn(container)));
                 }
                 let keys = elements.iter().map(|&element| Key::In(element, container));
@@ -220,20 +220,20 @@ impl Translator {
             return all;
         }
         match channel {
-            Place::Variable { object, selector } => {
+            ModelPlace::Variable { object, selector } => {
                 all.extend(self.variable_of(object, selector, call).map(|target| match target {
                     Target::Variable(variable, _) => Ordered::Variable(variable),
                     Target::Part(of, part) => Ordered::Key(Key::Part(of, part)),
                 }));
             }
-            Place::Element(of) => {
+            ModelPlace::Element(of) => {
                 let of = self.values(of, call);
                 all.extend(of.iter().map(|&of| Ordered::Key(Key::AnyPart(of))));
             }
             _ => {
                 let values = self.values(channel, call);
                 all.extend(values.iter().map(|&value| Ordered::Key(Key::Object(value))));
-                if let (true, Place::Slot(of, slot)) = (values.is_empty(), channel) {
+                if let (true, ModelPlace::Slot(of, slot)) = (values.is_empty(), channel) {
                     let of = self.values(of, call);
                     all.extend(
                         of.iter().map(|&of| Ordered::Key(Key::Slot(Box::new((of, slot.clone()))))),
@@ -261,16 +261,16 @@ impl Translator {
 
     /// A lock of a part of an object, such as a key of a map, is taken for that of the whole: which keys are
     /// equal is not known.
-    pub(super) fn locks(&mut self, place: &Place, call: &Call) -> SmallVec<[LockId; 1]> {
-        let whole = if let Place::Variable { object, .. } = place { object } else { place };
+    pub(super) fn locks(&mut self, place: &ModelPlace, call: &Call) -> SmallVec<[LockId; 1]> {
+        let whole = if let ModelPlace::Variable { object, .. } = place { object } else { place };
         let values = self.values(whole, call);
         values.iter().filter(|it| it.is_object()).map(|value| self.lock(value.0)).collect()
     }
 
     /// The objects that a place stands for; none if it is empty.
-    pub(super) fn values(&mut self, place: &Place, call: &Call) -> Values {
+    pub(super) fn values(&mut self, place: &ModelPlace, call: &Call) -> Values {
         match place {
-            Place::Slot(of, slot) => {
+            ModelPlace::Slot(of, slot) => {
                 let elements: Values = call.elements(of).collect();
                 if !elements.is_empty() {
                     return elements;
@@ -278,12 +278,12 @@ impl Translator {
                 let of = self.values(of, call);
                 of.iter().flat_map(|&of| self.in_slot(of, slot)).collect()
             }
-            Place::Element(of) => call.elements(of).collect(),
-            Place::New(_) => {
+            ModelPlace::Element(of) => call.elements(of).collect(),
+            ModelPlace::New(_) => {
                 self.orders.made += 1;
                 SmallVec::from_slice(&[Value::of_models(self.orders.made)])
             }
-            Place::Static { class, name } => {
+            ModelPlace::Static { class, name } => {
                 let orders = &mut self.orders;
                 let key = (class.clone(), name.clone());
                 let value = *orders.statics.entry(key).or_insert_with(|| {
@@ -292,9 +292,9 @@ impl Translator {
                 });
                 SmallVec::from_slice(&[value])
             }
-            Place::Variable { .. } | Place::Unknown => SmallVec::new(),
+            ModelPlace::Variable { .. } | ModelPlace::Unknown => SmallVec::new(),
             // Who sent something to this thread has named it.
-            Place::Thread => {
+            ModelPlace::Thread => {
                 let known = call.operand(place).map(Value);
                 known
                     .or_else(|| self.orders.objects.get(&call.thread).copied())
@@ -311,22 +311,22 @@ impl Translator {
         slots.iter().find(|(name, _)| **name == *slot).map(|it| it.1.clone()).unwrap_or_default()
     }
 
-    pub(super) fn flow(&mut self, from: &Place, to: &Place, call: &Call) {
-        let Place::Slot(of, slot) = to else {
-            if *to == Place::Result {
+    pub(super) fn flow(&mut self, from: &ModelPlace, to: &ModelPlace, call: &Call) {
+        let ModelPlace::Slot(of, slot) = to else {
+            if *to == ModelPlace::Result {
                 self.offset(from, call);
             }
             return;
         };
         // What is in collections is not followed.
-        if CONTENTS.contains(&&**slot) && !matches!(from, Place::New(_)) {
+        if CONTENTS.contains(&&**slot) && !matches!(from, ModelPlace::New(_)) {
             return;
         }
         let values = self.values(from, call);
         for of in self.values(of, call) {
             // Who asks for what is in the slot means all that is: one that nobody has seen stands for those of further calls.
             let is_there = |it: &Value| !it.is_object();
-            if matches!(from, Place::New(_)) && self.in_slot(of, slot).iter().any(is_there) {
+            if matches!(from, ModelPlace::New(_)) && self.in_slot(of, slot).iter().any(is_there) {
                 continue;
             }
             self.put(of, slot, &values);
@@ -335,8 +335,8 @@ impl Translator {
     }
 
     /// What is put into a slot of a result later goes where it would have gone.
-    fn forward(&mut self, from: &Place, of: Value, slot: &str, call: &Call) {
-        let Place::Slot(base, name) = from else { return };
+    fn forward(&mut self, from: &ModelPlace, of: Value, slot: &str, call: &Call) {
+        let ModelPlace::Slot(base, name) = from else { return };
         if !from.is_of_result() || CONTENTS.contains(&&**name) {
             return;
         }
@@ -368,7 +368,7 @@ impl Translator {
     }
 
     /// What is returned for another object has what that has: the next stage of a stream.
-    pub(super) fn returns(&mut self, place: &Place, call: &Call) {
+    pub(super) fn returns(&mut self, place: &ModelPlace, call: &Call) {
         let Some(result) = call.result.map(Value).filter(|it| it.is_object()) else { return };
         for from in self.values(place, call) {
             if from == result || !from.is_object() {
@@ -408,7 +408,7 @@ impl Translator {
     }
 
     /// What a call returns is where in its object a field is.
-    fn offset(&mut self, field: &Place, call: &Call) {
+    fn offset(&mut self, field: &ModelPlace, call: &Call) {
         let handle = call.operand(field).and_then(|field| self.orders.handles.get(&Value(field)));
         let (Some(&handle), Some(offset)) = (handle, call.result) else { return };
         let class = self.tables.fields[handle.field].class;
@@ -436,8 +436,8 @@ impl Translator {
 
     pub(super) fn variable_of(
         &mut self,
-        object: &Place,
-        selector: &Place,
+        object: &ModelPlace,
+        selector: &ModelPlace,
         call: &Call,
     ) -> Option<Target> {
         let handle = match call.is_offset(selector) {
@@ -462,7 +462,7 @@ impl Translator {
         let of = call.operand(object)?;
         let is_array = self.class_of(of).is_some_and(|class| class.starts_with(b"["));
         let index = match selector {
-            Place::This => call.operand_behind(object),
+            ModelPlace::This => call.operand_behind(object),
             selector => call.operand(selector),
         };
         match (is_array, index.map(u32::try_from)) {

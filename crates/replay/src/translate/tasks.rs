@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 use unsnarl_events::Operation;
-use unsnarl_models::{CONTENTS, Effect, Place, StartKind};
+use unsnarl_models::{CONTENTS, Effect, ModelPlace, StartKind};
 
 use super::Translator;
 use super::calls::{Call, Emit, Value};
@@ -101,7 +101,7 @@ impl Translator {
     ) {
         let Effect::Start { call: started, kind, groups, after } = effect else { return };
         let is_thread = matches!(kind, StartKind::Thread | StartKind::VirtualThread);
-        let itself = [&started.receiver, &Place::Result];
+        let itself = [&started.receiver, &ModelPlace::Result];
         let is_only_thread = is_thread && groups.iter().all(|group| itself.contains(&group));
         let groups = groups.iter().filter(|group| !group.is_of_result() && !is_only_thread);
         let known = self.groups_at(groups, call);
@@ -159,14 +159,14 @@ impl Translator {
     /// What places stand for when a task is started, or, where nothing is in a slot yet, when it runs.
     fn groups_at<'p>(
         &mut self,
-        places: impl Iterator<Item = &'p Place>,
+        places: impl Iterator<Item = &'p ModelPlace>,
         call: &Call,
     ) -> SmallVec<[Group; 2]> {
         let mut known = SmallVec::new();
         for place in places {
             let values = self.values(place, call);
             known.extend(values.iter().map(|&value| Group::Value(value)));
-            if let (true, Place::Slot(of, slot)) = (values.is_empty(), place) {
+            if let (true, ModelPlace::Slot(of, slot)) = (values.is_empty(), place) {
                 let of = self.values(of, call);
                 known.extend(of.iter().map(|&of| Group::Slot(of, slot.clone())));
             }
@@ -205,8 +205,8 @@ impl Translator {
             let Effect::Call(call) = effect else { continue };
             let arguments = call.arguments.len();
             match &call.receiver {
-                Place::This => self.find_tasks(of, &call.method, arguments, found),
-                Place::Slot(base, slot) if **base == Place::This => {
+                ModelPlace::This => self.find_tasks(of, &call.method, arguments, found),
+                ModelPlace::Slot(base, slot) if **base == ModelPlace::This => {
                     for receiver in self.in_slot(of, slot) {
                         if !found.on_the_way.contains(&of) {
                             found.on_the_way.push(of);
@@ -220,11 +220,17 @@ impl Translator {
     }
 
     /// The groups of a start that only the result of the call tells.
-    pub(super) fn attach(&mut self, index: usize, groups: &[Place], effect: &Effect, call: &Call) {
+    pub(super) fn attach(
+        &mut self,
+        index: usize,
+        groups: &[ModelPlace],
+        effect: &Effect,
+        call: &Call,
+    ) {
         let Effect::Start { call: started, after, .. } = effect else { return };
         // What goes into a part of a stage, and is not yet its value, has to end before the stage does.
-        let is_stage = matches!(&started.result, Some(Place::Slot(of, slot))
-            if **of == Place::Result && !CONTENTS.contains(&&**slot));
+        let is_stage = matches!(&started.result, Some(ModelPlace::Slot(of, slot))
+            if **of == ModelPlace::Result && !CONTENTS.contains(&&**slot));
         let tasks: Values = call.started.iter().filter(|it| it.0 == index).map(|it| it.1).collect();
         for group in self.groups_at(after.iter().filter(|place| place.is_of_result()), call) {
             for task in &tasks {
@@ -233,7 +239,7 @@ impl Translator {
         }
         for group in groups.iter().filter(|group| group.is_of_result()) {
             let values = self.values(group, call);
-            if let (true, Place::Slot(of, slot)) = (values.is_empty(), group) {
+            if let (true, ModelPlace::Slot(of, slot)) = (values.is_empty(), group) {
                 // What will be in there when they run.
                 for of in self.values(of, call) {
                     tasks.iter().for_each(|&task| self.run_in(task, Group::Slot(of, slot.clone())));
@@ -377,8 +383,8 @@ impl Translator {
     }
 
     /// A stream that is asked for its result lets its workers run.
-    pub(super) fn workers_wait(&mut self, group: &Place, call: &Call, emit: &mut Emit<'_>) {
-        if !matches!(group, Place::Slot(..)) {
+    pub(super) fn workers_wait(&mut self, group: &ModelPlace, call: &Call, emit: &mut Emit<'_>) {
+        if !matches!(group, ModelPlace::Slot(..)) {
             return;
         }
         for group in self.values(group, call) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use unsnarl_findings::{
-    EdgeKind, Lock, Step, StepKind, Use, UseEdge, UseGraph, UseKind, UsingThread,
+    EdgeKind, Lock, StepKind, TimelineStep, Use, UseEdge, UseGraph, UseKind, UsingThread,
 };
 
 use super::JsonFrame;
@@ -50,8 +50,8 @@ struct JsonEdge {
     kind: &'static str,
 }
 
-impl<'a> From<&'a Step> for JsonStep<'a> {
-    fn from(step: &'a Step) -> Self {
+impl<'a> From<&'a TimelineStep> for JsonStep<'a> {
+    fn from(step: &'a TimelineStep) -> Self {
         Self {
             lane: step.lane,
             kind: step.kind.name(),
@@ -134,12 +134,12 @@ struct EdgeText {
 }
 
 /// The time line of a finding with so many accesses.
-pub(super) fn timeline(steps: Vec<StepText>, accesses: usize) -> Result<Vec<Step>, String> {
+pub(super) fn timeline(steps: Vec<StepText>, accesses: usize) -> Result<Vec<TimelineStep>, String> {
     let step = |(position, text): (usize, StepText)| {
         if text.lane >= accesses.min(2) || text.after.is_some_and(|after| after >= position) {
             return Err(format!("step {position} of the timeline is of nobody or after none"));
         }
-        Ok(Step {
+        Ok(TimelineStep {
             lane: text.lane,
             kind: named("step", &StepKind::ALL, StepKind::name, &text.kind)?,
             on: text.on,

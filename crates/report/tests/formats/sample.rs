@@ -2,8 +2,8 @@
 
 use unsnarl_findings::{
     Access, AccessKind, EdgeKind, Effect, Evidence, Finding, Frame, Heuristic, Lock,
-    MethodReference, Report, Rule, Severity, Statistic, Step, StepKind, Subject, Suppression,
-    SuppressionKind, Tool, Use, UseEdge, UseGraph, UseKind, UsingThread, Variable,
+    MethodReference, Report, Rule, Severity, Statistic, StepKind, Subject, Suppression,
+    SuppressionKind, TimelineStep, Tool, Use, UseEdge, UseGraph, UseKind, UsingThread, Variable,
 };
 use unsnarl_report::source::{SourceFile, SourceKey, Sources};
 
@@ -230,9 +230,9 @@ fn observed_race() -> Finding {
 }
 
 /// The second thread has the lock before the first, and looks at a flag that nobody sets.
-fn timeline_of_balance() -> Vec<Step> {
+fn timeline_of_balance() -> Vec<TimelineStep> {
     let run = |line| Some(frame(method("bank.Update", "run", "()V"), "Update.java", line));
-    let access = |lane| Step {
+    let access = |lane| TimelineStep {
         lane,
         kind: StepKind::Access,
         on: None,
@@ -240,7 +240,7 @@ fn timeline_of_balance() -> Vec<Step> {
         after: None,
         is_behind_gap: false,
     };
-    let step = |lane, kind, on: &str, line| Step {
+    let step = |lane, kind, on: &str, line| TimelineStep {
         kind,
         on: Some(on.to_owned()),
         site: run(line),
@@ -252,10 +252,10 @@ fn timeline_of_balance() -> Vec<Step> {
         step(1, StepKind::Acquire, account, 20),
         step(1, StepKind::Send, "java.util.concurrent.CountDownLatch (#9)", 21),
         step(1, StepKind::Release, account, 22),
-        Step { after: Some(3), ..step(0, StepKind::Acquire, account, 11) },
+        TimelineStep { after: Some(3), ..step(0, StepKind::Acquire, account, 11) },
         access(0),
         step(0, StepKind::Release, account, 13),
-        Step { is_behind_gap: true, ..step(0, StepKind::Start, "Audit", 14) },
+        TimelineStep { is_behind_gap: true, ..step(0, StepKind::Start, "Audit", 14) },
         step(1, StepKind::VolatileRead, "bank.Update.stopped", 24),
         access(1),
     ]

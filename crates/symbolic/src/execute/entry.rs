@@ -8,9 +8,9 @@ use unsnarl_program::heap::{InstanceId, OriginKind, Variable};
 
 use super::{Context, EntryId, Executor, Progress, ROUNDS};
 use crate::event::{ContextId, PathStep};
-use crate::path::{Path, Root};
-use crate::state::{Fresh, Holders, ObjectsId, State};
-use crate::threads::sorted;
+use crate::execute::state::{Fresh, Holders, ObjectsId, State};
+use crate::facts::path::{Path, Root};
+use crate::facts::threads::sorted;
 
 /// How a method is entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,9 +51,9 @@ impl Executor<'_, '_> {
     /// A constructor that is called from outside, by reflection, or on what only one thread ever sees, gets an
     /// object that nobody else sees.
     pub(crate) fn make_receiver(&mut self, instance: InstanceId, entry: &mut Entry) {
-        let method = self.heap.instances[instance].method;
+        let method = self.facts.heap.instances[instance].method;
         let this = Path::root(Root::Parameter(0));
-        if self.program.methods()[method].name == self.program.names.known.init
+        if self.facts.program.methods()[method].name == self.facts.program.names.known.init
             && let Some(objects) = self.argument_objects(instance, Some(&this))
         {
             let holders = Holders::new();
@@ -63,24 +63,24 @@ impl Executor<'_, '_> {
 
     /// The number of a way to enter methods.
     pub(crate) fn entry(&mut self, entry: Entry) -> EntryId {
-        self.all_entries.intern(Arc::new(entry))
+        self.entries.all.intern(Arc::new(entry))
     }
 
     /// The context for a call; it may be one that stands for many states.
     pub(crate) fn context(&mut self, instance: InstanceId, entry: EntryId) -> ContextId {
         let key = (instance, entry);
-        if let Some(&context) = self.by_entry.get(&key) {
+        if let Some(&context) = self.entries.contexts.get(&key) {
             return context;
         }
-        let entry = Arc::clone(&self.all_entries[entry]);
-        if usize::from(self.entries[instance]) >= self.most_entries {
+        let entry = Arc::clone(&self.entries.all[entry]);
+        if usize::from(self.entries.counts[instance]) >= self.entries.most {
             let context = self.merge(instance, &entry);
-            self.by_entry.insert(key, context);
+            self.entries.contexts.insert(key, context);
             return context;
         }
-        self.entries[instance] += 1;
+        self.entries.counts[instance] += 1;
         let context = self.push_context(instance, entry, false);
-        self.by_entry.insert(key, context);
+        self.entries.contexts.insert(key, context);
         context
     }
 
@@ -104,12 +104,12 @@ impl Executor<'_, '_> {
 
     fn merge(&mut self, instance: InstanceId, entry: &Entry) -> ContextId {
         let arguments = self.arguments(instance);
-        let state = self.told_to_many(instance, entry, &arguments);
-        let Some(&context) = self.merged.get(&instance) else {
+        let state = self.state_for_many(instance, entry, &arguments);
+        let Some(&context) = self.entries.merged.get(&instance) else {
             let bindings = entry.bindings.iter().map(|_| Binding::default()).collect();
             let entry = Arc::new(Entry { bindings, aliases: SmallVec::new(), state });
             let context = self.push_context(instance, entry, true);
-            self.merged.insert(instance, context);
+            self.entries.merged.insert(instance, context);
             return context;
         };
         let known = &self.contexts[context].entry;
@@ -118,16 +118,16 @@ impl Executor<'_, '_> {
         }
         let mut joined = (**known).clone();
         joined.state.join(&state);
-        // What is different for callers is taken to be anything, not gathered one by one.
+        // What is different for callers is taken to be anything, not collected one by one.
         let is_new_start = joined.state.started != known.state.started;
         let is_new_signal = joined.state.sent != known.state.sent;
         if is_new_start || is_new_signal {
-            let doings = self.within.threads_of(self.heap, instance);
+            let effects = self.facts.may_effects.threads_of(self.facts.heap, instance);
             if is_new_start {
-                joined.state.unite_started(&doings.started);
+                joined.state.unite_started(&effects.started);
             }
             if is_new_signal {
-                joined.state.unite_sent(&doings.sent);
+                joined.state.unite_sent(&effects.sent);
             }
         }
         if self.contexts[context].rounds > ROUNDS {
@@ -135,14 +135,14 @@ impl Executor<'_, '_> {
             joined.state.fresh.iter_mut().for_each(|fresh| fresh.is_assumed = true);
         }
         self.contexts[context].entry = Arc::new(joined);
-        self.memories[context].enter_anew();
+        self.remembered.memories[context].enter_anew();
         self.queue(context);
         context
     }
 
-    /// What a method that is entered in many states is told of one of them. Paths are told by the numbers of one
+    /// What a method that is entered in many states learns from one of them. Paths are expressed by the numbers of one
     /// caller. What many have in common are the arguments.
-    fn told_to_many(
+    fn state_for_many(
         &mut self,
         instance: InstanceId,
         entry: &Entry,
@@ -194,28 +194,28 @@ impl Executor<'_, '_> {
 
     /// What is known about the arguments of a method.
     fn arguments(&mut self, instance: InstanceId) -> Arc<Arguments> {
-        if let Some(known) = self.arguments.get(&instance) {
+        if let Some(known) = self.entries.arguments.get(&instance) {
             return Arc::clone(known);
         }
-        let heap = self.heap;
-        let facts = self.methods.get(heap.instances[instance].method);
+        let heap = self.facts.heap;
+        let facts = self.facts.methods.get(heap.instances[instance].method);
         let all = facts.map_or(&[][..], |facts| &facts.parameters);
         let is_watched = |&&(_, value): &&(u16, Value)| {
             let mut objects = heap.points_to(instance, value).iter();
-            objects.any(|&object| !self.sharing.is_private(object))
+            objects.any(|&object| !self.facts.sharing.is_private(object))
         };
         let objects = all.iter().flat_map(|&(_, value)| heap.points_to(instance, value)).copied();
         let watched = all.iter().filter(is_watched).copied().collect();
         let found = Arc::new(Arguments { watched, objects: sorted(objects).into() });
-        self.arguments.insert(instance, Arc::clone(&found));
+        self.entries.arguments.insert(instance, Arc::clone(&found));
         found
     }
 
     /// All objects that an argument, or what hangs on it by fields, may be.
     fn argument_objects(&mut self, instance: InstanceId, path: Option<&Path>) -> Option<ObjectsId> {
         let &Path { root: Root::Parameter(number), ref steps } = path? else { return None };
-        let heap = self.heap;
-        let facts = self.methods.get(heap.instances[instance].method)?;
+        let heap = self.facts.heap;
+        let facts = self.facts.methods.get(heap.instances[instance].method)?;
         let &(_, value) = facts.parameters.iter().find(|(found, _)| *found == number)?;
         if steps.is_empty() {
             return Some(self.objects_of(instance, value));

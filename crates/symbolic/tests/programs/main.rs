@@ -1,9 +1,9 @@
 //! Small Java programs, compiled by javac, and what the symbolic execution must say about them.
 
+use unsnarl_classpath::{ClassPath, JdkChoice, Options};
 use unsnarl_models::Models;
 use unsnarl_program::Program;
 use unsnarl_program::callgraph::{Entries, EntryPoints};
-use unsnarl_program::path::{ClassPath, JdkChoice, Options};
 use unsnarl_symbolic::{
     AccessKind, Accessed, CommonGuard, EventId, Execution, Order, Settings, Sharing,
 };

@@ -8,11 +8,10 @@
 //! a thousand philosophers who take their forks at the same place are one cycle, and what goes around two cycles is none
 //! of its own. The search looks for the shortest cycles first and is cut short after a number of comparisons.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashMap;
 use unsnarl_entity::entity_id;
 use unsnarl_events::ThreadId;
+use unsnarl_findings::lock_cycle::{CycleSet, CycleSets, cycle_set};
 use unsnarl_trace_analysis::locksets::Held;
 use unsnarl_trace_analysis::retained_locks::RetainedLockId;
 
@@ -53,7 +52,9 @@ pub(crate) struct Search<'a> {
     holders: FxHashMap<RetainedLockId, Vec<usize>>,
     comparisons: u64,
     /// The cycles so far, with their places.
-    found: Vec<(BTreeSet<AcquisitionSiteId>, Vec<usize>)>,
+    found: Vec<(CycleSet<AcquisitionSiteId>, Vec<usize>)>,
+    /// The places of each.
+    places: CycleSets<AcquisitionSiteId>,
 }
 
 impl<'a> Search<'a> {
@@ -70,7 +71,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        Self { steps, holders, comparisons: 0, found: Vec::new() }
+        Self { steps, holders, comparisons: 0, found: Vec::new(), places: CycleSets::default() }
     }
 
     /// Looks for cycles of steps that can all overlap; those that were found before stay.
@@ -84,13 +85,8 @@ impl<'a> Search<'a> {
 
     /// The cycles as indices of steps, each of which acquires what the next one holds.
     pub(crate) fn cycles(&self) -> impl Iterator<Item = &[usize]> {
-        let is_least = |places: &BTreeSet<AcquisitionSiteId>| {
-            !self
-                .found
-                .iter()
-                .any(|(other, _)| other.len() < places.len() && other.is_subset(places))
-        };
-        let least = self.found.iter().filter(move |(places, _)| is_least(places));
+        let least =
+            self.found.iter().filter(|(places, _)| !self.places.has_smaller_subset_of(places));
         least.map(|(_, cycle)| cycle.as_slice())
     }
 
@@ -121,7 +117,8 @@ impl<'a> Search<'a> {
                 }
                 Some(candidate) if candidate == start && path.len() > 1 => {
                     if self.steps[last].waits_for(&self.steps[start]) && !self.is_told(&path) {
-                        let places = path.iter().map(|&index| self.steps[index].place).collect();
+                        let places = self.places_of(&path);
+                        self.places.add(places.clone());
                         self.found.push((places, path.clone()));
                     }
                 }
@@ -161,9 +158,11 @@ impl<'a> Search<'a> {
     /// Whether a cycle with these steps would say nothing new.
     fn is_told(&mut self, path: &[usize]) -> bool {
         self.comparisons += self.found.len() as u64;
-        let is_on =
-            |place: &AcquisitionSiteId| path.iter().any(|&index| self.steps[index].place == *place);
-        self.found.iter().any(|(places, _)| places.iter().all(is_on))
+        self.places.has_subset_of(&self.places_of(path))
+    }
+
+    fn places_of(&self, path: &[usize]) -> CycleSet<AcquisitionSiteId> {
+        cycle_set(path.iter().map(|&index| self.steps[index].place))
     }
 }
 

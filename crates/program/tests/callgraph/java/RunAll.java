@@ -14,8 +14,24 @@ public final class RunAll {
                 System.out.println(name + " ends with " + e.getCause());
             }
         }
-        // What is still running gets a moment, and then the shutdown hooks their turn.
-        TimeUnit.MILLISECONDS.sleep(300);
+        untilOthersWait();
+        // The shutdown hooks have their turn.
         System.exit(0);
+    }
+
+    /** Until no other thread runs, which some may do forever: not longer than some seconds. */
+    private static void untilOthersWait() throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+        while (Thread.getAllStackTraces().keySet().stream().anyMatch(RunAll::isRunning) && System.nanoTime() < end) {
+            TimeUnit.MILLISECONDS.sleep(10);
+        }
+    }
+
+    private static boolean isRunning(Thread thread) {
+        ThreadGroup group = thread.getThreadGroup();
+        boolean isOfTheJvm = group == null || group.getName().equals("system");
+        Thread.State state = thread.getState();
+        boolean waits = state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+        return thread != Thread.currentThread() && !isOfTheJvm && !waits;
     }
 }

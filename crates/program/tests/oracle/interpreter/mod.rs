@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 use unsnarl_classfile::read::{Attribute, Constant as PoolConstant};
 use unsnarl_classfile::{Opcode, flags};
+use unsnarl_classpath::Role;
 use unsnarl_entity::EntityId;
 use unsnarl_program::body::{BlockId, Body, Constant, Edge, InvokeKind, Operation, Statement};
 use unsnarl_program::names::{FieldRefId, MethodRefId, Symbol, Type, TypeId};
-use unsnarl_program::path::Role;
 use unsnarl_program::{ClassId, FieldId, MethodId, Program};
 
 pub(crate) use object::{Content, Handle, Object, Value};
