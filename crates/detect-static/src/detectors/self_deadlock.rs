@@ -58,7 +58,7 @@ enum Hold {
 }
 
 impl Hold {
-    /// Whether a thread that holds a lock in this way is stopped for ever when it wants it in another.
+    /// Whether a thread that holds a lock in this way is stopped forever when it wants it in another.
     fn excludes(self, wanted: Self) -> bool {
         match (self, wanted) {
             (Self::Permit, Self::Permit) => true,
