@@ -11,6 +11,7 @@
 use rustc_hash::FxHashMap;
 use unsnarl_classfile::flags;
 use unsnarl_classfile::read::ClassFile;
+use unsnarl_classfile::resolution::{self, Resolved, Visited};
 use unsnarl_events::Filter;
 use unsnarl_instrument::{Conditional, Plan, is_of_the_jdk, may_coalesce};
 use unsnarl_recording::{FieldName, SiteNumber, Volatility};
@@ -74,15 +75,11 @@ enum Group {
     OfObjects(usize, u8),
 }
 
-enum Found<'t> {
-    Field(&'t [u8], Field),
-    /// All classes above are known and none declares it: a constant of an interface, or an error.
-    Nowhere,
-    Unknown,
-}
+/// The class that declares a field, and what it says.
+type Declared<'t> = (&'t [u8], Field);
 
-/// No chain of superclasses is longer; a damaged table may have a cycle.
-const MOST_SUPERCLASSES: usize = 1000;
+/// What is known of where a field is declared.
+type Found<'t> = Resolved<Declared<'t>>;
 
 impl Fields {
     /// Takes a class in.
@@ -122,25 +119,20 @@ impl Fields {
 
     /// Whether instances of a class may use its field for ids: no class above it clones them unseen.
     pub(crate) fn has_safe_ids(&self, class: &[u8]) -> bool {
-        let mut current = class;
-        for _ in 0..MOST_SUPERCLASSES {
-            match self.classes.get(current) {
-                Some(known) if !known.clones_unseen => match &known.superclass {
-                    Some(above) if above.is_empty() => return self.keeps_ids(class),
-                    Some(above) => current = above,
-                    None => return false,
-                },
-                _ => return false,
+        let is_seen = resolution::through_superclasses::<_, ()>(class, |class| {
+            match self.classes.get(class) {
+                Some(known) if !known.clones_unseen => known.above(),
+                _ => Visited::Unknown,
             }
-        }
-        false
+        });
+        is_seen == Resolved::Nowhere && self.keeps_ids(class)
     }
 
     pub(crate) fn volatility(&self, field: &FieldName) -> Volatility {
         match self.find(field) {
-            Found::Field(_, found) => found.volatility,
-            Found::Nowhere => Volatility::Plain,
-            Found::Unknown => Volatility::Unknown,
+            Resolved::Found((_, found)) => found.volatility,
+            Resolved::Nowhere => Volatility::Plain,
+            Resolved::Unknown => Volatility::Unknown,
         }
     }
 
@@ -170,30 +162,31 @@ impl Fields {
         lookahead: &mut ClassPathLookahead,
     ) -> Option<(u64, u64, Volatility)> {
         let key = (field.name.clone(), field.descriptor.clone());
-        let mut current = field.class.clone();
-        for depth in 0..MOST_SUPERCLASSES {
-            let class = match self.classes.get(&current) {
-                Some(class) => class,
-                None => lookahead.class(&current)?,
+        let mut depth = 0;
+        let found = resolution::through_superclasses(field.class.clone(), |class| {
+            let class = match self.classes.get(&class) {
+                Some(class) => Some(class),
+                None => lookahead.class(&class),
             };
-            match class.fields.get(&key) {
-                Some(Field { volatility, group, .. }) => {
-                    let group = match group {
-                        Some(Group::OfObjects(number, _)) => *number as u64,
-                        _ => 0,
-                    };
-                    return Some((depth as u64, group, *volatility));
-                }
-                None => current = class.superclass.clone().filter(|above| !above.is_empty())?,
+            let Some(class) = class else { return Visited::Unknown };
+            if let Some(field) = class.fields.get(&key) {
+                return Visited::Found(*field);
             }
-        }
-        None
+            depth += 1;
+            class.superclass.clone().map_or(Visited::Unknown, Visited::superclass)
+        });
+        let Resolved::Found(Field { volatility, group, .. }) = found else { return None };
+        let group = match group {
+            Some(Group::OfObjects(number, _)) => number as u64,
+            _ => 0,
+        };
+        Some((depth, group, volatility))
     }
 
     /// The class that declares the field of a site.
     pub(crate) fn declaring_class(&self, site: SiteNumber) -> Option<&[u8]> {
         match self.find(&self.sites.get(&site)?.0) {
-            Found::Field(class, _) => Some(class),
+            Resolved::Found((class, _)) => Some(class),
             _ => None,
         }
     }
@@ -225,8 +218,8 @@ impl Fields {
     fn holds(&self, conditional: &Conditional, plan: &Plan) -> Option<bool> {
         for (field, assumed) in &conditional.assumed {
             match self.find(field) {
-                Found::Field(_, Field { volatility, .. }) if volatility == *assumed => {}
-                Found::Unknown => return None,
+                Resolved::Found((_, Field { volatility, .. })) if volatility == *assumed => {}
+                Resolved::Unknown => return None,
                 _ => return Some(false),
             }
         }
@@ -254,37 +247,33 @@ impl Fields {
             let numbered = *when_rewritten == Volatility::Volatile;
             return match found {
                 _ if numbered => RESOLVED | NUMBERED,
-                Found::Field(class, found) => self.plain(field, class, found, plan),
+                Resolved::Found((class, found)) => self.plain(field, class, found, plan),
                 _ => RESOLVED,
             };
         }
         match found {
-            Found::Field(
+            Resolved::Found((
                 _,
                 Field { volatility: Volatility::Unknown | Volatility::Volatile, .. },
-            ) => RESOLVED | NUMBERED,
-            Found::Field(class, found) => self.plain(field, class, found, plan),
-            Found::Nowhere => RESOLVED,
-            Found::Unknown => 0,
+            )) => RESOLVED | NUMBERED,
+            Resolved::Found((class, found)) => self.plain(field, class, found, plan),
+            Resolved::Nowhere => RESOLVED,
+            Resolved::Unknown => 0,
         }
     }
 
     /// Looks a field up from the class that the code names.
-    fn find(&self, field: &FieldName) -> Found<'_> {
+    fn find<'t>(&'t self, field: &'t FieldName) -> Found<'t> {
         let key = (field.name.clone(), field.descriptor.clone());
-        let mut current = &field.class[..];
-        for _ in 0..MOST_SUPERCLASSES {
-            let Some((name, class)) = self.classes.get_key_value(current) else {
-                return Found::Unknown;
+        resolution::through_superclasses(&field.class[..], |class| {
+            let Some((name, class)) = self.classes.get_key_value(class) else {
+                return Visited::Unknown;
             };
-            match (class.fields.get(&key), &class.superclass) {
-                (Some(field), _) => return Found::Field(name, *field),
-                (None, Some(above)) if above.is_empty() => return Found::Nowhere,
-                (None, Some(above)) => current = above,
-                (None, None) => return Found::Unknown,
+            match class.fields.get(&key) {
+                Some(field) => Visited::Found((&name[..], *field)),
+                None => class.above(),
             }
-        }
-        Found::Unknown
+        })
     }
 
     /// The cell of a field that is not volatile.
@@ -317,25 +306,27 @@ impl Fields {
 
     /// Whether a class is one of tasks whose accesses are ordered inside of `java.util.concurrent`, where it is not seen.
     fn is_fork_join_task(&self, class: &[u8]) -> bool {
-        let above = |class: &&[u8]| self.classes.get(*class)?.superclass.as_deref();
-        let mut superclasses = std::iter::successors(Some(class), above).take(MOST_SUPERCLASSES);
-        superclasses.any(|class| class == b"java/util/concurrent/ForkJoinTask")
+        let found =
+            resolution::through_superclasses(class, |class| match self.classes.get(class) {
+                _ if class == b"java/util/concurrent/ForkJoinTask" => Visited::Found(()),
+                Some(known) => known.above(),
+                None => Visited::Unknown,
+            });
+        found == Resolved::Found(())
     }
 
     /// How many groups an object has of the classes above one; nothing if that cannot be known.
     fn groups_above(&self, class: &[u8]) -> Option<usize> {
-        let mut current = self.classes.get(class)?;
-        current.groups?;
         let mut groups = 0;
-        for _ in 0..MOST_SUPERCLASSES {
-            let above = current.superclass.as_ref()?;
-            if above.is_empty() {
-                return Some(groups);
+        let walked = resolution::through_superclasses::<_, ()>(class, |current| {
+            let Some(known) = self.classes.get(current) else { return Visited::Unknown };
+            let Some(own) = known.groups else { return Visited::Unknown };
+            if current != class {
+                groups += own;
             }
-            current = self.classes.get(above)?;
-            groups += current.groups?;
-        }
-        None
+            known.above()
+        });
+        (walked == Resolved::Nowhere).then_some(groups)
     }
 }
 
@@ -367,6 +358,11 @@ impl Class {
             keeps_ids: false,
             clones_unseen: false,
         }
+    }
+
+    /// Where a walk through superclasses goes on.
+    fn above<T>(&self) -> Visited<&[u8], T> {
+        self.superclass.as_deref().map_or(Visited::Unknown, Visited::superclass)
     }
 
     fn merge(&mut self, other: Self) {

@@ -20,13 +20,13 @@ const LENGTH: u32 = 2500;
 
 /// A step of a thread with arrays, or with something else.
 #[derive(Clone, Debug)]
-enum Step {
+enum ArrayStep {
     Access { array: usize, first: u32, distance: i16, behind: u16, write: bool },
     Forget(usize),
     Other(Operation),
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ArrayStep> {
     let near = prop_oneof![Just(0), Just(1), Just(2), 0..20_u32, 1000..1050_u32, 0..LENGTH];
     let distance = prop_oneof![
         4 => Just(1_i16),
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
         let room = if distance > 0 { LENGTH - 1 - first } else { first };
         let most = room / u32::from(distance.unsigned_abs());
         let behind = u32::from(behind).min(most) as u16;
-        Step::Access { array, first, distance, behind, write }
+        ArrayStep::Access { array, first, distance, behind, write }
     });
     let lock = |number| LockId::from_index(number);
     let other = (0..7, 0..2_usize).prop_map(move |(kind, number)| match kind {
@@ -52,8 +52,8 @@ fn step() -> impl Strategy<Value = Step> {
     });
     prop_oneof![
         12 => access,
-        1 => (0..ARRAYS).prop_map(Step::Forget),
-        8 => other.prop_map(Step::Other),
+        1 => (0..ARRAYS).prop_map(ArrayStep::Forget),
+        8 => other.prop_map(ArrayStep::Other),
     ]
 }
 
@@ -76,7 +76,7 @@ fn variable(tables: &Tables, array: usize, index: u32) -> VariableId {
 }
 
 /// The steps as events, with elements told together, and told one by one.
-fn events(steps: &[(usize, Step)], tables: &Tables) -> [Vec<Event>; 2] {
+fn events(steps: &[(usize, ArrayStep)], tables: &Tables) -> [Vec<Event>; 2] {
     let (mut together, mut each) = (Vec::new(), Vec::new());
     for (position, (thread, step)) in steps.iter().enumerate() {
         let event = |operation| Event {
@@ -85,16 +85,16 @@ fn events(steps: &[(usize, Step)], tables: &Tables) -> [Vec<Event>; 2] {
             operation,
         };
         match *step {
-            Step::Other(operation) => {
+            ArrayStep::Other(operation) => {
                 together.push(event(operation));
                 each.push(event(operation));
             }
-            Step::Forget(array) => {
+            ArrayStep::Forget(array) => {
                 together.push(event(Operation::ForgetElements(ObjectId::from_index(array))));
                 let all = (0..LENGTH).map(|index| variable(tables, array, index));
                 each.extend(all.map(|it| event(Operation::Forget(it))));
             }
-            Step::Access { array, first, distance, behind, write } => {
+            ArrayStep::Access { array, first, distance, behind, write } => {
                 let object = ObjectId::from_index(array);
                 let elements = Elements::range(object, first, distance, behind).unwrap();
                 together.push(event(match write {

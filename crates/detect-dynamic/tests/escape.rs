@@ -14,7 +14,7 @@ const COUNT: usize = 5;
 
 /// What a step of a small trace is; numbers are threads and objects.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum HeapStep {
     Allocate(usize),
     Put(usize, usize),
     PutElement(usize, usize),
@@ -40,24 +40,24 @@ fn tables() -> Tables {
     tables
 }
 
-fn event(thread: usize, step: Step, tables: &mut Tables) -> Event {
+fn event(thread: usize, step: HeapStep, tables: &mut Tables) -> Event {
     let (object, field) = (ObjectId::from_index, FieldId::from_index(0));
     let mut store =
         |into, value| Operation::Store(tables.stores.intern(Store { into, value: object(value) }));
     let operation = match step {
-        Step::Allocate(it) => Operation::Allocate(object(it)),
-        Step::Put(into, value) => store(Container::Field(object(into), field), value),
-        Step::PutElement(into, value) => store(Container::Element(object(into)), value),
-        Step::PutStatic(value) => store(Container::Static(field), value),
-        Step::Pass(value) => store(Container::Unknown, value),
-        Step::Fork(it) => Operation::Fork(ThreadId::from_index(it)),
-        Step::Access(it) => Operation::Write(VariableId::from_index(it)),
+        HeapStep::Allocate(it) => Operation::Allocate(object(it)),
+        HeapStep::Put(into, value) => store(Container::Field(object(into), field), value),
+        HeapStep::PutElement(into, value) => store(Container::Element(object(into)), value),
+        HeapStep::PutStatic(value) => store(Container::Static(field), value),
+        HeapStep::Pass(value) => store(Container::Unknown, value),
+        HeapStep::Fork(it) => Operation::Fork(ThreadId::from_index(it)),
+        HeapStep::Access(it) => Operation::Write(VariableId::from_index(it)),
     };
     Event { thread: ThreadId::from_index(thread), site: SiteId::from_index(0), operation }
 }
 
 /// Which steps are kept.
-fn kept(steps: &[(usize, Step)]) -> Vec<bool> {
+fn kept(steps: &[(usize, HeapStep)]) -> Vec<bool> {
     let mut tables = tables();
     let mut escape = Escape::default();
     let events: Vec<Event> =
@@ -66,23 +66,24 @@ fn kept(steps: &[(usize, Step)]) -> Vec<bool> {
 }
 
 /// What has escaped behind these steps, by the definition.
-fn escaped(steps: &[(usize, Step)]) -> BTreeSet<usize> {
-    let mentions = |step: &Step| match *step {
-        Step::Put(into, value) | Step::PutElement(into, value) => vec![into, value],
-        Step::PutStatic(it) | Step::Pass(it) | Step::Access(it) => vec![it],
-        Step::Fork(it) if it < 2 => vec![it],
-        Step::Allocate(_) | Step::Fork(_) => vec![],
+fn escaped(steps: &[(usize, HeapStep)]) -> BTreeSet<usize> {
+    let mentions = |step: &HeapStep| match *step {
+        HeapStep::Put(into, value) | HeapStep::PutElement(into, value) => vec![into, value],
+        HeapStep::PutStatic(it) | HeapStep::Pass(it) | HeapStep::Access(it) => vec![it],
+        HeapStep::Fork(it) if it < 2 => vec![it],
+        HeapStep::Allocate(_) | HeapStep::Fork(_) => vec![],
     };
     let mut escaped = BTreeSet::new();
     for object in 0..COUNT {
-        let made = steps.iter().position(|it| matches!(it.1, Step::Allocate(it) if it == object));
+        let made =
+            steps.iter().position(|it| matches!(it.1, HeapStep::Allocate(it) if it == object));
         let told = steps.iter().position(|it| mentions(&it.1).contains(&object));
         let maker = made.map(|made| steps[made].0);
         let unseen = told.is_some_and(|told| made.is_none_or(|made| told < made));
         let published = steps.iter().any(|&(thread, step)| match step {
-            Step::PutStatic(it) | Step::Pass(it) => it == object,
-            Step::Fork(it) => it < 2 && it == object,
-            Step::Access(it) => it == object && maker != Some(thread),
+            HeapStep::PutStatic(it) | HeapStep::Pass(it) => it == object,
+            HeapStep::Fork(it) => it < 2 && it == object,
+            HeapStep::Access(it) => it == object && maker != Some(thread),
             _ => false,
         });
         if unseen || published {
@@ -92,7 +93,7 @@ fn escaped(steps: &[(usize, Step)]) -> BTreeSet<usize> {
     loop {
         let before = escaped.len();
         for (_, step) in steps {
-            if let Step::Put(into, value) | Step::PutElement(into, value) = *step
+            if let HeapStep::Put(into, value) | HeapStep::PutElement(into, value) = *step
                 && escaped.contains(&into)
             {
                 escaped.insert(value);
@@ -104,16 +105,16 @@ fn escaped(steps: &[(usize, Step)]) -> BTreeSet<usize> {
     }
 }
 
-fn step() -> impl Strategy<Value = (usize, Step)> {
+fn step() -> impl Strategy<Value = (usize, HeapStep)> {
     let object = || 0..COUNT;
     let step = prop_oneof![
-        3 => object().prop_map(Step::Allocate),
-        3 => (object(), object()).prop_map(|(into, value)| Step::Put(into, value)),
-        1 => (object(), object()).prop_map(|(into, value)| Step::PutElement(into, value)),
-        1 => object().prop_map(Step::PutStatic),
-        1 => object().prop_map(Step::Pass),
-        1 => object().prop_map(Step::Fork),
-        3 => object().prop_map(Step::Access),
+        3 => object().prop_map(HeapStep::Allocate),
+        3 => (object(), object()).prop_map(|(into, value)| HeapStep::Put(into, value)),
+        1 => (object(), object()).prop_map(|(into, value)| HeapStep::PutElement(into, value)),
+        1 => object().prop_map(HeapStep::PutStatic),
+        1 => object().prop_map(HeapStep::Pass),
+        1 => object().prop_map(HeapStep::Fork),
+        3 => object().prop_map(HeapStep::Access),
     ];
     (prop_oneof![4 => Just(2), 1 => Just(3)], step)
 }
@@ -126,11 +127,11 @@ proptest! {
         made in prop::collection::btree_set(0..COUNT, 0..COUNT),
         steps in prop::collection::vec(step(), 0..14),
     ) {
-        let made = made.into_iter().map(|object| (2, Step::Allocate(object)));
+        let made = made.into_iter().map(|object| (2, HeapStep::Allocate(object)));
         let steps: Vec<_> = made.chain(steps).collect();
         for (index, is_kept) in kept(&steps).into_iter().enumerate() {
             let expected = match steps[index].1 {
-                Step::Access(object) => escaped(&steps[..=index]).contains(&object),
+                HeapStep::Access(object) => escaped(&steps[..=index]).contains(&object),
                 _ => true,
             };
             prop_assert_eq!(is_kept, expected, "{:?}", &steps[..=index]);
@@ -139,9 +140,9 @@ proptest! {
 }
 
 /// Whether the last access of a maker to object 2 is kept, behind some steps of its own.
-fn is_kept_behind(steps: &[Step]) -> bool {
-    let made = [2, 3, 4].map(Step::Allocate);
-    let steps = made.iter().chain(steps).chain([&Step::Access(2)]);
+fn is_kept_behind(steps: &[HeapStep]) -> bool {
+    let made = [2, 3, 4].map(HeapStep::Allocate);
+    let steps = made.iter().chain(steps).chain([&HeapStep::Access(2)]);
     let steps: Vec<_> = steps.map(|&step| (2, step)).collect();
     kept(&steps)[steps.len() - 1]
 }
@@ -149,34 +150,34 @@ fn is_kept_behind(steps: &[Step]) -> bool {
 #[test]
 fn an_object_escapes_by_a_static_field_or_by_an_escaped_object() {
     assert!(!is_kept_behind(&[]));
-    assert!(is_kept_behind(&[Step::PutStatic(2)]));
-    assert!(!is_kept_behind(&[Step::Put(3, 2)]));
-    assert!(is_kept_behind(&[Step::PutStatic(3), Step::Put(3, 2)]));
-    assert!(is_kept_behind(&[Step::PutStatic(3), Step::PutElement(3, 2)]));
+    assert!(is_kept_behind(&[HeapStep::PutStatic(2)]));
+    assert!(!is_kept_behind(&[HeapStep::Put(3, 2)]));
+    assert!(is_kept_behind(&[HeapStep::PutStatic(3), HeapStep::Put(3, 2)]));
+    assert!(is_kept_behind(&[HeapStep::PutStatic(3), HeapStep::PutElement(3, 2)]));
 }
 
 /// Cascading: the array refers to the object, and another one to the array.
 #[test]
 fn what_an_escaping_object_refers_to_escapes() {
-    let steps = [Step::PutElement(3, 2), Step::Put(4, 3)];
+    let steps = [HeapStep::PutElement(3, 2), HeapStep::Put(4, 3)];
     assert!(!is_kept_behind(&steps));
-    assert!(is_kept_behind(&[steps[0], steps[1], Step::PutStatic(4)]));
+    assert!(is_kept_behind(&[steps[0], steps[1], HeapStep::PutStatic(4)]));
     // A cycle ends.
-    assert!(is_kept_behind(&[Step::Put(3, 2), Step::Put(2, 3), Step::PutStatic(3)]));
+    assert!(is_kept_behind(&[HeapStep::Put(3, 2), HeapStep::Put(2, 3), HeapStep::PutStatic(3)]));
 }
 
 /// A thread refers to its `Runnable`: both escape when it is started.
 #[test]
 fn what_a_started_thread_refers_to_escapes() {
-    let steps = [Step::Allocate(1), Step::Put(1, 2)];
+    let steps = [HeapStep::Allocate(1), HeapStep::Put(1, 2)];
     assert!(!is_kept_behind(&steps));
-    assert!(is_kept_behind(&[steps[0], steps[1], Step::Fork(1)]));
+    assert!(is_kept_behind(&[steps[0], steps[1], HeapStep::Fork(1)]));
 }
 
 /// As an argument of a native method, or of any other that is not watched.
 #[test]
 fn what_is_passed_to_unwatched_code_escapes() {
-    assert!(is_kept_behind(&[Step::Pass(2)]));
-    assert!(is_kept_behind(&[Step::Put(3, 2), Step::Pass(3)]));
-    assert!(!is_kept_behind(&[Step::Pass(3)]));
+    assert!(is_kept_behind(&[HeapStep::Pass(2)]));
+    assert!(is_kept_behind(&[HeapStep::Put(3, 2), HeapStep::Pass(3)]));
+    assert!(!is_kept_behind(&[HeapStep::Pass(3)]));
 }

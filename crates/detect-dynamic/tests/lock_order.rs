@@ -64,14 +64,14 @@ fn events(parts: &[(usize, Part)]) -> Vec<Event> {
 }
 
 /// A thread holds locks and acquires another one, at a position of the trace.
-struct Step {
+struct LockStep {
     position: usize,
     event: Event,
     held: Vec<Holding>,
     acquired: Holding,
 }
 
-fn steps(trace: &[(Event, Vec<Holding>)]) -> Vec<Step> {
+fn steps(trace: &[(Event, Vec<Holding>)]) -> Vec<LockStep> {
     let mut steps = Vec::new();
     for (position, (event, held)) in trace.iter().enumerate() {
         let acquired = match event.operation {
@@ -81,7 +81,7 @@ fn steps(trace: &[(Event, Vec<Holding>)]) -> Vec<Step> {
         };
         let is_first = held.iter().all(|held| held.0 != acquired.0);
         if !held.is_empty() && is_first {
-            steps.push(Step { position, event: *event, held: held.clone(), acquired });
+            steps.push(LockStep { position, event: *event, held: held.clone(), acquired });
         }
     }
     steps
@@ -92,18 +92,19 @@ fn exclude(one: Holding, other: Holding) -> bool {
 }
 
 /// The places of all cycles.
-fn cycles(steps: &[Step], before: &[Vec<bool>]) -> BTreeSet<BTreeSet<usize>> {
-    let can_meet = |one: &Step, other: &Step| {
+fn cycles(steps: &[LockStep], before: &[Vec<bool>]) -> BTreeSet<BTreeSet<usize>> {
+    let can_meet = |one: &LockStep, other: &LockStep| {
         let order = (one.position.min(other.position), one.position.max(other.position));
         one.event.thread != other.event.thread
             && one.acquired.0 != other.acquired.0
             && !before[order.0][order.1]
             && !one.held.iter().any(|&held| other.held.iter().any(|&others| exclude(held, others)))
     };
-    let waits_for =
-        |one: &Step, other: &Step| other.held.iter().any(|&held| exclude(held, one.acquired));
+    let waits_for = |one: &LockStep, other: &LockStep| {
+        other.held.iter().any(|&held| exclude(held, one.acquired))
+    };
     let mut found = BTreeSet::new();
-    let mut paths: Vec<Vec<&Step>> = steps.iter().map(|step| vec![step]).collect();
+    let mut paths: Vec<Vec<&LockStep>> = steps.iter().map(|step| vec![step]).collect();
     while let Some(path) = paths.pop() {
         let last = path[path.len() - 1];
         if path.len() > 1 && waits_for(last, path[0]) {

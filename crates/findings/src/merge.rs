@@ -1,11 +1,12 @@
 //! The same defect found twice is one finding.
 //!
 //! Findings with equal fingerprints are merged: evidence, detectors and reasons are united, the
-//! severity is the worse one, and what is suppressed once is suppressed. The finding with the stronger evidence leads: its message, its hint and
-//! its accesses come first, because what was seen in a run convinces more than what might be. Of the
-//! other's accesses those at sites that the leader does not show are added; a lock cycle keeps the
-//! leader's, one per acquisition. The time line is the leader's, whose accesses it is about. The result depends neither on the order of the findings nor on how
-//! many threads produced them, and it has the fingerprint of its parts.
+//! severity is the worse one, and what is suppressed once is suppressed. The finding with the stronger evidence
+//! leads: its message, its hint and its accesses come first, because what was seen in a run convinces more than
+//! what might be. Of the other's accesses those at sites that the leader does not show are added; a lock cycle
+//! keeps the leader's, one per acquisition. The time line is the leader's, whose accesses it is about. The result
+//! depends neither on the order of the findings nor on how many threads produced them, and it has the fingerprint
+//! of its parts.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

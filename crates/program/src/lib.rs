@@ -1,5 +1,4 @@
-//! The program under analysis: where its classes come from, how they are related, what their methods
-//! do, and who calls whom.
+//! The program under analysis: how its classes are related, what their methods do, and who calls whom.
 
 pub mod body;
 pub mod callgraph;

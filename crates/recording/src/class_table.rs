@@ -2,7 +2,7 @@
 //! rewrites and when the program first calls, the reader when it reads, and by then all classes are there.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_classfile::resolution;
+use unsnarl_classfile::resolution::{self, Resolved, Visited};
 
 use crate::records::{ClassRecord, Volatility};
 
@@ -25,17 +25,6 @@ struct Class {
     statics: FxHashSet<Vec<u8>>,
 }
 
-/// What is known of a field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found<'t> {
-    /// A class declares it.
-    Field(DeclaredField<'t>),
-    /// All classes above are known and none declares it: a constant of an interface, or an error.
-    Nowhere,
-    /// A class is not known yet, or there are two of one name that disagree.
-    Unknown,
-}
-
 /// A field and who declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeclaredField<'t> {
@@ -55,9 +44,6 @@ pub struct NamedField<'t> {
     /// Whether it is static.
     pub is_static: bool,
 }
-
-/// No chain of superclasses is longer; a damaged table may have a cycle.
-const MOST_SUPERCLASSES: usize = 1000;
 
 impl ClassTable {
     /// Takes a class in.
@@ -88,23 +74,23 @@ impl ClassTable {
 
     /// Looks a field up from the class that the code names.
     #[must_use]
-    pub fn find<'t>(&'t self, class: &[u8], name: &[u8], descriptor: &[u8]) -> Found<'t> {
+    pub fn find<'t>(
+        &'t self,
+        class: &'t [u8],
+        name: &[u8],
+        descriptor: &[u8],
+    ) -> Resolved<DeclaredField<'t>> {
         let key = (name.to_vec(), descriptor.to_vec());
-        let mut current = class;
-        for _ in 0..MOST_SUPERCLASSES {
-            let Some((own_name, found)) = self.classes.get_key_value(current) else {
-                return Found::Unknown;
+        resolution::through_superclasses(class, |class| {
+            let Some((own_name, found)) = self.classes.get_key_value(class) else {
+                return Visited::Unknown;
             };
             match found.fields.get(&key) {
-                Some(Volatility::Unknown) => return Found::Unknown,
-                Some(&volatility) => {
-                    return Found::Field(DeclaredField { class: own_name, volatility });
-                }
-                None if found.superclass.is_empty() => return Found::Nowhere,
-                None => current = &found.superclass,
+                Some(Volatility::Unknown) => Visited::Unknown,
+                Some(&volatility) => Visited::Found(DeclaredField { class: own_name, volatility }),
+                None => Visited::superclass(&found.superclass[..]),
             }
-        }
-        Found::Unknown
+        })
     }
 
     /// Looks a field up by its name alone, as reflection does: the class itself declares it, or one above.
@@ -209,7 +195,7 @@ impl ClassTable {
             let found = self.classes.get(*class)?;
             Some(&found.superclass[..]).filter(|superclass| !superclass.is_empty())
         };
-        std::iter::successors(Some(class), above).take(MOST_SUPERCLASSES)
+        std::iter::successors(Some(class), above).take(resolution::MOST_SUPERCLASSES)
     }
 }
 
@@ -318,17 +304,17 @@ mod tests {
     fn fields_are_found_where_they_are_declared() {
         let mut table = ClassTable::default();
         table.add(&class("Lower", "Upper", &[("own", Volatility::Final)]));
-        assert_eq!(table.find(b"Lower", b"upper", b"I"), Found::Unknown);
+        assert_eq!(table.find(b"Lower", b"upper", b"I"), Resolved::Unknown);
         table.add(&class(
             "Upper",
             "",
             &[("upper", Volatility::Volatile), ("own", Volatility::Volatile)],
         ));
         let upper = DeclaredField { class: b"Upper", volatility: Volatility::Volatile };
-        assert_eq!(table.find(b"Lower", b"upper", b"I"), Found::Field(upper));
+        assert_eq!(table.find(b"Lower", b"upper", b"I"), Resolved::Found(upper));
         let own = DeclaredField { class: b"Lower", volatility: Volatility::Final };
-        assert_eq!(table.find(b"Lower", b"own", b"I"), Found::Field(own));
-        assert_eq!(table.find(b"Lower", b"own", b"J"), Found::Nowhere);
+        assert_eq!(table.find(b"Lower", b"own", b"I"), Resolved::Found(own));
+        assert_eq!(table.find(b"Lower", b"own", b"J"), Resolved::Nowhere);
     }
 
     #[test]
@@ -337,9 +323,9 @@ mod tests {
         let [plain, last, volatile] = [Volatility::Plain, Volatility::Final, Volatility::Volatile];
         table.add(&class("Twice", "", &[("same", volatile), ("other", volatile), ("last", last)]));
         table.add(&class("Twice", "", &[("same", volatile), ("other", plain), ("last", plain)]));
-        let found = |volatility| Found::Field(DeclaredField { class: b"Twice", volatility });
+        let found = |volatility| Resolved::Found(DeclaredField { class: b"Twice", volatility });
         assert_eq!(table.find(b"Twice", b"same", b"I"), found(volatile));
-        assert_eq!(table.find(b"Twice", b"other", b"I"), Found::Unknown);
+        assert_eq!(table.find(b"Twice", b"other", b"I"), Resolved::Unknown);
         assert_eq!(table.find(b"Twice", b"last", b"I"), found(plain));
     }
 
@@ -374,6 +360,6 @@ mod tests {
         let mut table = ClassTable::default();
         table.add(&class("A", "B", &[]));
         table.add(&class("B", "A", &[]));
-        assert_eq!(table.find(b"A", b"x", b"I"), Found::Unknown);
+        assert_eq!(table.find(b"A", b"x", b"I"), Resolved::Unknown);
     }
 }

@@ -19,7 +19,7 @@ mod sums;
 
 pub use agent_options::{AgentOptions, AgentOptionsError, Destination};
 pub use chunk_place::ChunkPlace;
-pub use class_table::{ClassTable, DeclaredField, Found, NamedField, internal_name};
+pub use class_table::{ClassTable, DeclaredField, NamedField, internal_name};
 pub use records::{
     ClassRecord, Dispatch, FieldName, FieldRecord, MethodName, NameRecord, SiteNumber,
     SiteOperation, SiteRecord, StackRecord, Volatility,

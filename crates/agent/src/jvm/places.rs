@@ -15,13 +15,13 @@ use crate::watch::Watch;
 
 /// A place in code that has probes.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct FrameSite {
     pub(super) site: u32,
     /// Whether somebody has written that code, and as a part of the program.
     pub(super) is_source: bool,
 }
 
-type Places = HashMap<(usize, jlocation), Option<Place>>;
+type Places = HashMap<(usize, jlocation), Option<FrameSite>>;
 
 /// All places that were asked for. The JVM gives no id of a method twice.
 static KNOWN: LazyLock<Mutex<Places>> = LazyLock::new(Mutex::default);
@@ -34,7 +34,7 @@ pub(super) unsafe fn with_probes(
     watch: &Watch,
     jvmti: *mut jvmtiEnv,
     places: impl Iterator<Item = (jmethodID, jlocation)>,
-) -> Vec<Place> {
+) -> Vec<FrameSite> {
     let mut known = lock(&KNOWN);
     let mut new = Vec::new();
     let found = places.filter_map(|(method, location)| {
@@ -42,7 +42,7 @@ pub(super) unsafe fn with_probes(
             // SAFETY: as this function asks for.
             let record = unsafe { record(watch, jvmti, method, location) }?;
             let is_source = watch.is_source(&record.class);
-            let place = Place { site: record.number.0, is_source };
+            let place = FrameSite { site: record.number.0, is_source };
             new.push(record);
             Some(place)
         })

@@ -1,13 +1,12 @@
-//! Rule `critical-wait`: waiting with a lock held that is not given up meanwhile [vonPraun04 §6.2.2].
+//! Rule `critical-wait`: a thread waits while it holds another lock [vonPraun04 §6.2.2].
 //!
-//! Deviations: the notifying threads are looked for. If one of them needs the lock that is kept, the confidence is
-//! higher; if none does, the finding is a warning. Waiting for a latch, a permit, a barrier, room or something in a queue, and
-//! for a thread or task to end, counts as well, but only if all who are waited for need the lock.
+//! Deviations: the threads that notify are looked for. If one of them needs the lock that is held, the finding
+//! is more certain; if none does, it is a warning. Waiting for a latch, a permit, a barrier, an element of a queue or room
+//! in it, and for a thread or task to end, counts as well, but only if all threads that are waited for need the lock.
 //!
 //! **Guarantees**: every `wait` with another lock certainly held is reported, if others want that lock.
-//! **Misses**: locks that are held on some ways to the wait only; who acquires the lock, gives it back and then comes to
-//! fill a queue. **Reports wrongly**:
-//! an outer lock that nobody who notifies needs.
+//! **Misses**: locks that are held only on some paths to the wait; a thread that acquires the lock, releases it and only
+//! then fills the queue. **Reports wrongly**: an outer lock that no notifying thread needs.
 
 use std::collections::BTreeMap;
 

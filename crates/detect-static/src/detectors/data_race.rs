@@ -276,7 +276,7 @@ fn best_pair(describe: &Describe<'_, '_>, conflicting: &Conflicting) -> Pair {
             is_vague(first) || is_vague(second),
             is_self,
             !is_one,
-            // Two threads at one site say most when both write; in two places, when one reads.
+            // Two threads at one site say most when both write; at two sites, when one reads.
             is_self == (second.kind == AccessKind::Read),
             first.guards.len() + second.guards.len(),
             (describe.method_of(first.instance), first.statement),

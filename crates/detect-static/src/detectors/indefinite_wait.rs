@@ -2,12 +2,12 @@
 //!
 //! A wait without a limit is indefinite if no other thread can notify its object while it waits. Von Praun asks whether
 //! the object is notified anywhere; here a notification by the waiting thread itself, before the waiting thread begins
-//! or after it has ended is none. The same mistake is a task that waits for a task that it has given to its own
-//! executor, which runs one after the other, or has so many threads that all of them can wait so.
+//! or after it has ended does not count. The same mistake is a task that waits for a task that it has submitted to its own
+//! executor, if that has one thread, or so few that all of them can wait like this.
 //!
 //! **Guarantees**: nobody that the execution knows can notify while the thread waits.
-//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills. **Reports wrongly**: where code that is not analysed notifies, and
-//! where the condition of the wait always holds.
+//! **Misses**: a notification that can come too early, which is `lost-notify`; latches and queues that nobody fills.
+//! **Reports wrongly**: where code that is not analysed notifies, and where the condition of the wait always holds.
 
 use std::collections::BTreeMap;
 

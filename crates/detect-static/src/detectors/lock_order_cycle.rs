@@ -1,17 +1,17 @@
 //! Rule `lock-order-cycle`: threads that take the same locks in different orders, *mutual wait* in [vonPraun04 §6.2.3].
 //!
-//! Deviations: cycles are looked for between the acquisitions themselves, so that order and gates count;
+//! Deviations: cycles are found between the acquisitions themselves, so that order and gates count;
 //! two objects that one abstract lock stands for can wait for each other (`transfer(a, b)`), unless the method compares
 //! them before it takes them; locks of `java.util.concurrent` count, read locks do not exclude each other, and
 //! `tryLock` does not wait. Cycles of class initializers are reported along with them (`initializers`).
 //!
 //! **Guarantees**: for every cycle of acquisitions that the execution knows, that nothing orders and no gate excludes,
-//! one with the same or fewer sites is reported, unless a note says that the search was cut short. Of acquisitions that are
-//! alike (same moment, locks and gates) each may stand for each: where they are many, every one is reported in some cycle, but not
-//! in every combination with the others.
-//! **Misses**: locks that are held on some ways to the acquisition only; deadlocks with waiting that is no lock
-//! (`critical-wait`). **Reports wrongly**: where the threads never use the same objects, and where data
-//! keeps them apart.
+//! one with the same or fewer sites is reported, unless a note says that the search was cut short. Acquisitions that are
+//! alike (same moment, locks and gates) can stand for each other: where there are many, every one is reported in some
+//! cycle, but not in every combination with the others.
+//! **Misses**: locks that are held only on some paths to the acquisition; deadlocks by waiting for something else than a
+//! lock (`critical-wait`). **Reports wrongly**: where the threads never use the same objects, and where data keeps them
+//! apart.
 
 mod cycles;
 mod graph;

@@ -1,15 +1,15 @@
 //! Rule `lost-notify`: a notification that reaches the wrong thread, or nobody.
 //!
-//! Waits that nobody ends are described in [vonPraun04 §6.2]; the rule is our own. Two ways are reported. **The wrong thread**:
-//! `notify` wakes one thread, and threads wait on the same object for different conditions. **Nobody**: a
-//! thread waits without testing anything first, so that a notification that came before is lost.
+//! Waits that nobody ends are described in [vonPraun04 §6.2]; the rule is our own. Two mistakes are reported.
+//! **The wrong thread**: `notify` wakes one thread, and threads wait on the same object for different conditions.
+//! **Nobody**: a thread waits without testing anything first, so that a notification that came before is lost.
 //!
 //! Waits and notifications belong together when they name the same field, or objects of one class through `this`, a
 //! parameter or a variable. Conditions are different when each tests something that the other does not.
 //!
-//! **Guarantees**: every `notify` of the input is judged, reachable or not. **Misses**: waits and notifications that reach one object by
-//! different names; conditions that are tested in a method of their own. **Reports wrongly** where threads of one kind
-//! only ever wait at a time, and where each condition is waited for by another object of the class.
+//! **Guarantees**: every `notify` of the input is judged, reachable or not. **Misses**: waits and notifications that reach
+//! one object by different names; conditions that are tested in a method of their own. **Reports wrongly** where only
+//! threads of one kind wait at a time, and where each condition has an object of the class of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,7 @@ use crate::{Input, Output};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/lost-notify";
-/// The most places of a kind that a finding shows.
+/// The most sites of a kind that a finding shows.
 const MOST_PLACES: usize = 3;
 
 static DIFFERENT_CONDITIONS: Heuristic = Heuristic {

@@ -22,7 +22,7 @@ use crate::{Input, Output};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/reassigned";
-/// The most places of a kind that a finding shows.
+/// The most sites of a kind that a finding shows.
 const MOST_PLACES: usize = 3;
 /// How many methods may stand between a constructor and an assignment.
 const MOST_CALLS: usize = 3;

@@ -25,7 +25,7 @@ use crate::{Input, Output};
 
 /// The name in findings.
 pub(crate) const NAME: &str = "static/shared-constant";
-/// The most places that a finding shows.
+/// The most sites that a finding shows.
 const MOST_PLACES: usize = 6;
 /// How many fields may stand between a constant and its lock.
 const MOST_FIELDS: usize = 2;

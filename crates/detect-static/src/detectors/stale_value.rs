@@ -25,8 +25,8 @@
 //! way leads from read to use as the program goes, and where an old value is as good as a new one.
 
 mod base;
+mod branches;
 mod flow;
-mod guarded;
 mod reads;
 mod report;
 mod summary;

@@ -1,4 +1,4 @@
-//! How threads, places, locks and variables are called in findings.
+//! How threads, sites, locks and variables are called in findings.
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,8 @@
 //!    without its recursion: a phi is placed at every join that a read runs into, and phis that turn out to choose
 //!    between equal values are removed at the end. A phi that nobody reads is never made.
 //!
-//! [`finish`] numbers everything anew and infers the types that depend on phis; [`dynamic`] turns the call sites of `invokedynamic` into what they stand for.
+//! [`finish`] numbers everything anew and infers the types that depend on phis; [`dynamic`] turns the call sites of
+//! `invokedynamic` into what they stand for.
 //!
 //! The lowering looks at one class file alone. It trusts nothing: code that no verifier would accept
 //! is an error that names the method and the offset.

@@ -1,9 +1,9 @@
 //! Places in the code, and the fields that they access.
 
 use rustc_hash::FxHashMap;
+use unsnarl_classfile::resolution::Resolved;
 use unsnarl_entity::EntityId;
 use unsnarl_events::{Field, FieldId, Method, Problem, Problems, Site, SiteId, Sites};
-use unsnarl_recording::class_table::Found;
 use unsnarl_recording::records::{FieldName, SiteOperation, Volatility};
 
 use super::{Translator, binary};
@@ -69,9 +69,9 @@ impl Translator {
         };
         let found = self.descriptions.classes.find(class, name, descriptor);
         let (declaring, volatility) = match found {
-            Found::Field(field) => (field.class, field.volatility),
-            Found::Nowhere => (&class[..], Volatility::Plain),
-            Found::Unknown if *volatility == Volatility::Unknown => {
+            Resolved::Found(field) => (field.class, field.volatility),
+            Resolved::Nowhere => (&class[..], Volatility::Plain),
+            Resolved::Unknown if *volatility == Volatility::Unknown => {
                 problems.add(|| Problem {
                     place: format!("site {site}"),
                     expected: "a field of a class that was loaded",
@@ -79,7 +79,7 @@ impl Translator {
                 });
                 (&class[..], Volatility::Unknown)
             }
-            Found::Unknown => (&class[..], *volatility),
+            Resolved::Unknown => (&class[..], *volatility),
         };
         let (declaring, name) = (declaring.to_vec(), name.clone());
         let field = self.declared_field(&declaring, &name, volatility);

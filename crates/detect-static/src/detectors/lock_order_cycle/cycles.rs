@@ -78,7 +78,7 @@ struct Search<'s, 'm> {
     found: Vec<Vec<Link>>,
     /// The nodes of each cycle that was found.
     node_sets: CycleSets<usize>,
-    /// The places of all of them.
+    /// The sites of all of them.
     sites: FxHashSet<Site>,
 }
 
@@ -176,7 +176,7 @@ impl<'s, 'm> Search<'s, 'm> {
         starts.into_iter().for_each(|node| self.longer(node, &predecessors));
     }
 
-    /// Whether there is a cycle through each of the places.
+    /// Whether there is a cycle through each of the sites.
     fn is_everywhere_in_a_cycle(&self, node: usize) -> bool {
         self.nodes[node].sites().all(|site| self.sites.contains(&site))
     }
@@ -300,7 +300,7 @@ impl<'s, 'm> Search<'s, 'm> {
         may
     }
 
-    /// The cycles by their places, those that have no other within.
+    /// The cycles by their sites, without those that contain another.
     fn least(&self) -> Vec<Vec<LockOrderEdge>> {
         let mut sites: CycleSets<Site> = CycleSets::default();
         let mut cycles: Vec<(CycleSet<Site>, Vec<LockOrderEdge>)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Where a cycle of acquisitions can lead: what is in no circle is not gone to, and what is too far from the way back to the
-//! first is not gone to either. Otherwise the search for long cycles would mostly find ways that end nowhere.
+//! Which acquisitions the search for long cycles has to visit: only those in a strongly connected component with the
+//! first one, and only as far from it as leaves room for the way back. Most paths would otherwise lead nowhere.
 
 use std::collections::VecDeque;
 

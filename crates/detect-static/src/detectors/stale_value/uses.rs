@@ -8,8 +8,8 @@ use unsnarl_program::body::{
 use unsnarl_symbolic::{Accessed, EventId};
 
 use super::base::Base;
+use super::branches::Decided;
 use super::flow::{Flow, State, taints};
-use super::guarded::Decided;
 use super::reads::is_same_variable;
 use super::summary::{Source, Stale, Summary, Taint, Taints, Taken, Use, Write};
 

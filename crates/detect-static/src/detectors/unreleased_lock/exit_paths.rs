@@ -1,10 +1,10 @@
-//! The ways from the acquisition of a lock out of the method that do not come by a release.
+//! The paths from the acquisition of a lock out of the method that pass no release.
 //!
-//! A way remembers what it has learned: which values are zero or null and how comparisons came out, so that
-//! `if (locked) lock.unlock()` at the end is taken when the flag was set on the way. Fields keep what is
-//! known of them until the method itself assigns them; the lock says that it is held (`isHeldByCurrentThread`). Exceptions come from calls and from `throw`; none come
-//! from calls on the lock itself, from methods of the input that neither call nor throw anything, and, so it is assumed,
-//! from constructors.
+//! A path remembers what it has learned: which values are zero or null and how comparisons came out, so that
+//! `if (locked) lock.unlock()` at the end is taken when the flag was set on the path. Fields keep what is known of them until
+//! the method itself assigns them; the lock says that it is held (`isHeldByCurrentThread`). Exceptions come from calls and
+//! from `throw`; none come from calls on the lock itself, from methods of the input that neither call nor throw anything,
+//! and, by assumption, from constructors.
 
 use std::collections::BTreeMap;
 
