@@ -1,5 +1,5 @@
 //! `unsnarl check` as a user runs it: time, memory and what it finds, on the programs in `programs`,
-//! which are of the kind and size that seed 000 measures (section 3.5.2), and on real jars.
+//! which are of the kind and size that [vonPraun04 §3.5.2] measures, and on real jars.
 //!
 //! The command itself is measured, from its start to its end, with all it reads: the program, its class
 //! path and the library of the JDK. Needs a release build of `unsnarl` beside this program, or the path

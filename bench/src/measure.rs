@@ -15,7 +15,7 @@ pub(crate) fn best_of_three(mut work: impl FnMut()) -> f64 {
 }
 
 /// The shortest processor time, in seconds, that `work` takes in three runs in this thread: other work on the machine
-/// disturbs it less than the time by the clock, which is told where the system does not tell this one.
+/// disturbs it less than the time by the clock, which is used where the system does not have this one.
 pub(crate) fn processor_of_three(mut work: impl FnMut()) -> f64 {
     let nanoseconds = || {
         let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
@@ -54,7 +54,7 @@ pub(crate) fn own_time() -> f64 {
     times(11)
 }
 
-/// The sum of two times, in seconds, that Linux tells of this process from a place on.
+/// The sum of two times, in seconds, that Linux reports for this process from a place on.
 fn times(place: usize) -> f64 {
     let statistics = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = statistics.rsplit_once(')').map_or("", |(_, fields)| fields);

@@ -286,7 +286,7 @@ fn all_events(agent: &Path, classes: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The shared-memory file system if it is there, as the agent will be told by default.
+/// The shared-memory file system if it is there, as the agent will be given it by default.
 fn session_folder() -> Result<tempfile::TempDir, String> {
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() };

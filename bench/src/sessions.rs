@@ -16,7 +16,7 @@ use unsnarl_recording::{ChunkPlace, FieldName, SiteNumber, SiteOperation, SiteRe
 const FIELDS: usize = 4;
 /// How many places there are for each field.
 const PLACES: usize = 1250;
-/// How large a chunk is, in words behind its header.
+/// How large a chunk is, in words after its header.
 const WORDS: usize = 1 << 13;
 
 /// The writer of a session.

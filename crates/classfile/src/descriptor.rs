@@ -66,7 +66,7 @@ impl<'a> FieldType<'a> {
         if matches!(self.0[0], b'J' | b'D') { 2 } else { 1 }
     }
 
-    /// What stands behind `CONSTANT_Class`: the internal name of a class, the descriptor of an array.
+    /// What a `CONSTANT_Class` names: the internal name of a class, the descriptor of an array.
     pub fn constant_class_name(self) -> &'a [u8] {
         self.class_name().unwrap_or(self.0)
     }

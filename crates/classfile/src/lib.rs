@@ -1,6 +1,6 @@
 //! The bytes of Java class files: a zero-copy reader, a label-based editor and a writer.
 //!
-//! This crate knows the class-file format of chapter 4 of the JVM specification, up to version 69
+//! This crate knows the class-file format of [JVMS §4], up to version 69
 //! (Java 25), and nothing else: no files, no jars, no analyses. Nothing in it panics on bytes, and
 //! what it allocates is bounded by a small multiple of the input.
 //!

@@ -95,7 +95,7 @@ fn fields_methods_and_interfaces_are_added() {
     }
 }
 
-/// A probe before an instruction comes behind its labels: jumps run it; ranges that start there have
+/// A probe before an instruction comes after its labels: jumps run it; ranges that start there have
 /// it, ranges that end there have not.
 #[test]
 fn probes_stand_between_labels_and_instructions() {
@@ -526,7 +526,7 @@ fn needless_long_forms_become_short() {
 /// The JVM does not care where a line begins, so neither do we: it moves to the next instruction.
 #[test]
 fn lines_inside_an_instruction_move_to_the_next() {
-    // sipush 5; ireturn, with lines at 0, 1, 3 and far behind the end.
+    // sipush 5; ireturn, with lines at 0, 1, 3 and far beyond the end.
     let content = [
         &[0, 2, 0, 1, 0, 0, 0, 4, 0x11, 0, 5, 0xAC, 0, 0, 0, 1][..],
         &[0, 9, 0, 0, 0, 18, 0, 4, 0, 0, 0, 1, 0, 1, 0, 2, 0, 3, 0, 3, 255, 255, 0, 4],

@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// Inserts probes before or behind instructions, and removes some of them.
+/// Inserts probes before or after instructions, and removes some of them.
 fn edit(code: &mut CodeEditor, edits: &[(prop::sample::Index, u8, usize)]) {
     code.grow_stack(1);
     let nodes: Vec<_> = code.instructions().map(|(node, _)| node).collect();

@@ -41,7 +41,7 @@ const ON_OBJECTS: [ObjectTest; 2] = [(IfACmpEq, |a, b| a == b), (IfACmpNe, |a, b
 /// `static int name(arguments) { return condition ? 1 : 0; }` with 33,000 bytes between.
 ///
 /// Under the condition lie an uninitialized object (twice) and a long variable, so that the frame
-/// behind the jump has something to get wrong.
+/// after the jump has something to get wrong.
 fn far_condition(class: &mut ClassEditor<'_>, opcode: Opcode, letter: &str, arguments: usize) {
     let name = format!("test_{}", opcode.mnemonic());
     let descriptor = format!("({})I", letter.repeat(arguments));
@@ -131,8 +131,8 @@ fn every_condition_reaches_far() {
     }
 }
 
-/// A loop whose body is too long for the jump back, with all of `goto`, a condition behind which a
-/// frame already stands, and one behind which none does.
+/// A loop whose body is too long for the jump back, with all of `goto`, a condition after which a
+/// frame already stands, and one after which none does.
 #[test]
 fn jumps_reach_far_back() {
     let bytes = empty_class("Back", JAVA_8);

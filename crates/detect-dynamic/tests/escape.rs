@@ -1,4 +1,4 @@
-//! Escape analysis against the definition, and on the examples of the paper.
+//! Escape analysis against the definition, and on the examples of [Wang06 §3].
 
 use std::collections::BTreeSet;
 

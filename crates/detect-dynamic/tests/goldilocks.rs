@@ -1,6 +1,6 @@
-//! The detector `happens-before` against Goldilocks, which knows no clocks.
+//! The detector `happens-before` against Goldilocks [Elmas07, the algorithm], which knows no clocks.
 //!
-//! After B. P. Wood's thesis, algorithm 2.2: an access has a set of the threads that know of it, and of the locks and
+//! After [Wood08, algorithm 2.2]: an access has a set of the threads that know of it, and of the locks and
 //! volatile variables through which others learn of it. The algorithm keeps the set of the last access alone and does
 //! not tell reads from writes; here every access has its set, so that every racing event is found.
 

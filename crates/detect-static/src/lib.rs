@@ -40,7 +40,7 @@ pub struct Options {
     /// Also judge elements of arrays. Threads often work on different parts of one array, which the
     /// analysis cannot see.
     pub arrays: bool,
-    /// Report every use of a stale value (seed 003), not only those that others may notice.
+    /// Report every use of a stale value [Artho04 §3], not only those that others may notice.
     pub strict: bool,
     /// Find out how threads use what races are about, for people to look at.
     pub use_graphs: bool,

@@ -1,5 +1,4 @@
-//! Strongly connected components after Tarjan, "Depth-First Search and Linear Graph Algorithms"
-//! (1972), without recursion.
+//! Strongly connected components [Tarjan72 §4], without recursion.
 
 /// The components of a graph of `count` nodes, successors first. `successors` must give the
 /// same answer every time.

@@ -8,7 +8,7 @@ use crate::{EntityId, PrimaryMap};
 
 /// Gives equal byte strings one id. Names in class files are modified UTF-8, hence bytes.
 ///
-/// All strings lie behind each other in one buffer, so that a million names are a few allocations.
+/// All strings lie one after another in one buffer, so that a million names are a few allocations.
 #[derive(Clone, Debug)]
 pub struct Interner<K> {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Traces in the binary form of the RAPID project, which its documentation calls RapidBin.
+//! Traces in the binary form of the RAPID project [Rapid, formats], which its documentation calls RapidBin.
 //!
 //! All numbers are big-endian. A header of 18 bytes has the number of threads (2 bytes), of locks
 //! (4), of variables (4) and of events (8). Then come the events, 8 bytes each, from the highest bit

@@ -1,6 +1,6 @@
 //! Types, methods and fields of a Java text, by their shape.
 //!
-//! A declaration begins behind `;`, `{` or `}` of the body of a type, or of the file. A name behind `class`,
+//! A declaration begins after `;`, `{` or `}` of the body of a type, or of the file. A name after `class`,
 //! `interface`, `enum` or `record` makes it a type; a name before a parenthesis a method; names before `=`, `,` or
 //! `;` make it fields.
 
@@ -44,7 +44,7 @@ struct Reader<'t> {
 struct Header<'t> {
     start: Option<u32>,
     suppressed: Vec<(&'t str, u32)>,
-    /// The name behind `class` and the like.
+    /// The name after `class` and the like.
     type_name: Option<&'t str>,
     is_method: bool,
     names: Vec<&'t str>,

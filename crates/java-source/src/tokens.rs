@@ -54,7 +54,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     tokens
 }
 
-/// How long a literal is behind its opening quotes, with its closing ones.
+/// How long a literal is after its opening quotes, with its closing ones.
 fn quoted(rest: &str, quotes: &str, spans_lines: bool) -> usize {
     let mut escaped = false;
     for (position, character) in rest.char_indices() {

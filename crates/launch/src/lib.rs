@@ -2,7 +2,7 @@
 //!
 //! `unsnarl run` starts JVMs, and so do the programs that it watches: both put the same options in the same
 //! places. A command whose program is called `java` gets them among its arguments, and they change nothing
-//! else: the agent comes first, and behind the user's own options comes what takes back those that would keep
+//! else: the agent comes first, and after the user's own options comes what takes back those that would keep
 //! the JVM from starting. Every other command gets them through `JAVA_TOOL_OPTIONS`, which a JVM
 //! announces with a line on its standard error.
 //!
@@ -36,7 +36,7 @@ const WITH_VALUE: [&str; 14] = [
 /// Those of them that name the class path.
 const CLASS_PATH: [&str; 3] = ["-cp", "-classpath", "--class-path"];
 
-/// Options behind which what is run is named, and after which all arguments are the program's.
+/// Options after which what is run is named, and after which all arguments are the program's.
 const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 
 /// An agent library with its options.
@@ -44,7 +44,7 @@ const BEFORE_PROGRAM: [&str; 3] = ["-jar", "-m", "--module"];
 pub struct Agent {
     /// The library.
     pub library: PathBuf,
-    /// What stands behind the `=`.
+    /// What stands after the `=`.
     pub options: OsString,
 }
 
@@ -79,7 +79,7 @@ impl Agent {
         result
     }
 
-    /// The value of [`TOOL_OPTIONS`], behind the one that it has.
+    /// The value of [`TOOL_OPTIONS`], after the one that it has.
     #[must_use]
     pub fn tool_options(&self, existing: Option<&OsStr>) -> OsString {
         let mut value = existing.map(OsStr::to_owned).unwrap_or_default();

@@ -39,7 +39,7 @@ pub enum ModelPlace {
     Variable {
         /// The object that holds the variable.
         object: Box<ModelPlace>,
-        /// The value that tells which one.
+        /// The value that shows which one.
         selector: Box<ModelPlace>,
     },
 }
@@ -75,7 +75,7 @@ pub enum Blocking {
     Never,
     /// Gives up after a while.
     Timed,
-    /// Waits for ever.
+    /// Waits forever.
     Forever,
 }
 
@@ -104,7 +104,7 @@ pub enum Outcome {
     Exception,
     /// Throws this class or a subclass (internal name).
     Throws(Box<str>),
-    /// What was waited for has ended, which the result does not tell (`Thread.join(long)`).
+    /// What was waited for has ended, which the result does not show (`Thread.join(long)`).
     Finished,
 }
 

@@ -128,7 +128,7 @@ fn check_dominance(body: &Body) -> Result<(), Malformed> {
     Ok(())
 }
 
-/// Dominators after Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001).
+/// Dominators after [Cooper01, fig. 3].
 struct Dominators {
     /// The immediate dominator of each node.
     above: Vec<usize>,

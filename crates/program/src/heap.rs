@@ -1,12 +1,11 @@
-//! The heap shape graph (seed 000, section 3.3): which objects a program makes, which refer to which,
+//! The heap shape graph [vonPraun04 §3.3]: which objects a program makes, which refer to which,
 //! and which method in which context touches them.
 //!
-//! The seed unifies alias sets and instantiates a summary of a method at each call. Here a variable has
+//! Von Praun unifies alias sets and instantiates a summary of a method at each call. Here a variable has
 //! the *set* of objects that may be assigned to it (inclusion instead of unification), and a method is
-//! analysed once for each abstract thread that runs it (its *origin*; after Liu et al., "When Threads
-//! Meet Events: Efficient and Precise Static Race Detection with Origins", PLDI 2021) and for each
+//! analysed once for each abstract thread that runs it (its *origin*, [Liu21, origins]) and for each
 //! object that it is called on. An object is distinguished by the statement that makes it, by the thread
-//! that runs the statement, and by the object on whose behalf it does. ARCHITECTURE.md says why.
+//! that runs the statement, and by the object on whose behalf it does. `docs/decisions.md` says why.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;

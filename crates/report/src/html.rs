@@ -27,7 +27,7 @@ const SCRIPT: [&str; 5] = [
     include_str!("html/list.js"),
 ];
 
-/// How many lines of source are shown before and behind that of an access.
+/// How many lines of source are shown before and after that of an access.
 const AROUND: u32 = 5;
 
 /// Writes the page.

@@ -69,7 +69,7 @@ impl SourceFile {
         self.lines.get(index).map(String::as_str)
     }
 
-    /// The lines from `around` before `line` to `around` behind it, with their numbers; none if there is no such line.
+    /// The lines from `around` before `line` to `around` after it, with their numbers; none if there is no such line.
     pub fn window(&self, line: u32, around: u32) -> impl Iterator<Item = (u32, &str)> {
         let numbers = match self.line(line) {
             Some(_) => line.saturating_sub(around).max(1)..line.saturating_add(around + 1),

@@ -1,4 +1,4 @@
-//! Access events (seed 000, section 3.4): statement, object, field, thread and locks held.
+//! Access events [vonPraun04 §3.4]: statement, object, field, thread and locks held.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub struct Event {
     pub guards: Arc<[Guard]>,
     /// It cannot race with another atomic access: volatile, or atomic by its model.
     pub is_atomic: bool,
-    /// It certainly comes before the object is visible to any other thread (NEW-safe, section 4.3.2).
+    /// It certainly comes before the object is visible to any other thread (NEW-safe, [vonPraun04 §4.3.2]).
     pub is_fresh: bool,
     /// The object is `this` of the accessing method.
     pub is_through_this: bool,
@@ -119,7 +119,7 @@ pub enum PathStep {
 pub enum Sharing {
     /// Only one thread at run time accesses it.
     OneThread,
-    /// Only the thread that it is handed to accesses it, and its creator before that (section 3.4.3).
+    /// Only the thread that it is handed to accesses it, and its creator before that [vonPraun04 §3.4.3].
     ThreadSpecific,
     /// Several threads.
     Shared,
@@ -137,7 +137,7 @@ pub enum Order {
     /// One comes after the other's thread has ended. `is_assumed` if that all threads of an abstract
     /// thread are joined is a heuristic.
     Join {
-        /// By the heuristic of section 4.1.
+        /// By the heuristic of [vonPraun04 §4.1].
         is_assumed: bool,
     },
     /// One comes before a signal (volatile field, latch, queue, future) that the other has waited for.
@@ -157,6 +157,6 @@ pub enum CommonGuard {
     Itself,
     /// An object that hangs on the accessed one by final fields.
     Member(SmallVec<[PathStep; 2]>),
-    /// The object that hosts the accessed one (section 3.3.6).
+    /// The object that hosts the accessed one [vonPraun04 §3.3.6].
     Host(Relation),
 }

@@ -1,5 +1,5 @@
-//! The symbolic execution of a whole program on abstract threads and an abstract heap (seed 000,
-//! chapters 3 and 4): which thread accesses which variable of which object, with which locks, and what
+//! The symbolic execution of a whole program on abstract threads and an abstract heap
+//! [vonPraun04 §3, §4]: which thread accesses which variable of which object, with which locks, and what
 //! is ordered with what. It does not know what is a defect.
 //!
 //! | folder | holds |

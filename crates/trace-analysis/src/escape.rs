@@ -1,11 +1,11 @@
 //! Dynamic escape analysis: which objects only the thread that made them can know. What it does to them need not be
 //! looked at, by detectors that tolerate [`Filter::Escape`](unsnarl_events::Filter::Escape).
 //!
-//! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 3. An object
+//! After [Wang06 §3]. An object
 //! escapes when it is stored into a static field or into an object that has escaped, when it is passed to code that
 //! is not watched, or when it is the object of a thread that is started; and with it escapes all that it refers to.
 //!
-//! Deviations from the paper:
+//! Deviations:
 //! - An object of which something is told before its allocation has escaped: where it was made is not known.
 //! - An object refers to all that was ever stored into it, also if that was overwritten since.
 //! - When another thread accesses an object, the object has escaped, however it came there: reflection, deserialization

@@ -1,6 +1,6 @@
 //! Thread periods: which parts of threads can overlap, whatever the order in which locks are acquired.
 //!
-//! After L. Wang and S. D. Stoller, section 4, where a period ends at a start, a join or a barrier. Here everything counts
+//! After [Wang06 §4], where a period ends at a start, a join or a barrier. Here everything counts
 //! that orders threads other than locks; latches, futures and queues are to modern programs what barriers were.
 
 use unsnarl_events::{Event, Operation, ThreadId};

@@ -13,12 +13,12 @@ import jdk.internal.vm.annotation.Hidden;
 public final class UnsnarlArrays {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
     private static final boolean FILTERS = UnsnarlHooks.FILTERS;
-    /** The first element of arrays that is recorded, and the one behind the last. */
+    /** The first element of arrays that is recorded, and the one after the last. */
     private static final int FIRST_ELEMENT = (int) UnsnarlNative.elements();
     private static final int END_OF_ELEMENTS = (int) (UnsnarlNative.elements() >>> 32);
     /** Elements of an array that share an entry of the filter, as a power of two. */
     private static final int STRIPE = 3;
-    /** Elements behind so many are not filtered. */
+    /** Elements after so many are not filtered. */
     private static final int FILTERED_LENGTH = 1 << STRIPE + 16 + 8;
     private static final long STRIPE_TAG = 0xFF0000;
     /** The elements of a loop are looked up in the filter one by one if they lie no farther apart. */
@@ -58,7 +58,7 @@ public final class UnsnarlArrays {
 
     /**
      * Called where a loop is left. It has accessed the elements from {@code start} up to {@code now}, where the round did
-     * not come to the access if it has only {@code reached} one before it. The elements lie {@code offset} behind that. The
+     * not come to the access if it has only {@code reached} one before it. The elements lie {@code offset} after that. The
      * last one may have failed. The shape has the step in its twelve upper bits, the offset in those below, and the
      * number of the access.
      */
@@ -213,7 +213,7 @@ public final class UnsnarlArrays {
             }
             if (!thread.has(key, tag, STRIPE_TAG, places * asked)) {
                 known = false;
-                // A read behind a write is redundant as well.
+                // A read after a write is redundant as well.
                 thread.set(key, tag, STRIPE_TAG, places * (asked | UnsnarlThread.READ));
             }
         }

@@ -12,7 +12,7 @@ import jdk.internal.vm.annotation.Hidden;
  * only write down what happens; what it means is in the models, which the reader of the trace knows.
  *
  * <p>What a call is about is written before its beginning. A call is known by its number in its thread,
- * which stands in the place of the site when it ends. That a call fails is told only where it matters.
+ * which stands in the place of the site when it ends. That a call fails is recorded only where it matters.
  */
 public final class UnsnarlCalls {
     /** Where an operand stands: an argument, an element of one, the calling thread, what a task returns, the length of one. */
@@ -138,7 +138,7 @@ public final class UnsnarlCalls {
         return considered == 0 ? 0 : begin(receiver, site, considered);
     }
 
-    /** A call that lets no other thread see what this one has done. Its number is negative for the hooks behind it. */
+    /** A call that lets no other thread see what this one has done. Its number is negative for the hooks after it. */
     @ForceInline
     @Hidden
     public static int beginsQuietly(Object receiver, int site, int considered) {
@@ -299,7 +299,7 @@ public final class UnsnarlCalls {
         }
     }
 
-    /** A method ends that is called in tasks, and by anybody: what its thread did before it need not be told again. */
+    /** A method ends that is called in tasks, and by anybody: what its thread did before it need not be recorded again. */
     @Hidden
     public static void taskEndsQuietly(Object task, int site) {
         long id = UnsnarlIds.named(task);
@@ -338,8 +338,8 @@ public final class UnsnarlCalls {
     }
 
     /**
-     * The id of an object that a call is about. Its class, which decides what a call means, is told by this thread too: the one that
-     * gave the id may not have come to it. Of a thread, the number that it has in its events is told as well.
+     * The id of an object that a call is about. Its class, which decides what a call means, is recorded by this thread too: the one that
+     * gave the id may not have come to it. Of a thread, the number that it has in its events is recorded as well.
      */
     @Hidden
     private static long identify(UnsnarlThread thread, Object object, int considered) {

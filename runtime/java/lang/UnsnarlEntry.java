@@ -12,7 +12,7 @@ final class UnsnarlEntry extends WeakReference<Object> {
     UnsnarlEntry next;
     /** Whether the object may be a task. */
     boolean isNamed;
-    /** Of a class: whether its name was told. */
+    /** Of a class: whether its name was recorded. */
     volatile boolean isDescribed;
 
     @Hidden

@@ -6,11 +6,11 @@ import jdk.internal.vm.annotation.Hidden;
 
 /**
  * What the probes call where an access and its number are one step: a lock is taken before the number and given back
- * behind the access, so that accesses to one variable have their numbers in the order in which they happened.
+ * after the access, so that accesses to one variable have their numbers in the order in which they happened.
  *
  * <p>The locks are stripes that many variables share. Between the two hooks stands one instruction. Should that not
  * come to its end (an element of the wrong type, a class that cannot be loaded), the thread gives the stripe back at its
- * next access. Nobody waits for ever: a stripe that is not given back is taken away, and the agent told.
+ * next access. Nobody waits forever: a stripe that is not given back is taken away, and the agent logs it.
  */
 public final class UnsnarlExact {
     private static final Unsafe UNSAFE = Unsafe.getUnsafe();
@@ -116,7 +116,7 @@ public final class UnsnarlExact {
         }
     }
 
-    /** Called behind every access. */
+    /** Called after every access. */
     @Hidden
     public static void ends() {
         end(UnsnarlHooks.current());

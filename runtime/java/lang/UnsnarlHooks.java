@@ -10,7 +10,7 @@ import jdk.internal.vm.annotation.Hidden;
 
 /**
  * What the probes in rewritten classes call. Every method returns on null, so that the instruction
- * behind the probe throws its own exception, and never calls a method of the program.
+ * after the probe throws its own exception, and never calls a method of the program.
  *
  * <p>Synchronization takes a number from a counter that all threads share: what releases takes it
  * before the operation, what acquires after it.
@@ -311,7 +311,7 @@ public final class UnsnarlHooks {
         }
     }
 
-    /** Behind it the thread is where the method was called, which whoever reads the events knows. */
+    /** After it the thread is where the method was called, which whoever reads the events knows. */
     @Hidden
     public static void methodExits(int site) {
         UnsnarlThread thread = current();
@@ -366,7 +366,7 @@ public final class UnsnarlHooks {
         }
     }
 
-    /** Called in Thread when it is about to start. That an object is this thread matters if it was told before. */
+    /** Called in Thread when it is about to start. That an object is this thread matters if it was recorded before. */
     @Hidden
     public static void threadStarts(Thread thread) {
         long object = UnsnarlIds.known(thread);
@@ -378,7 +378,7 @@ public final class UnsnarlHooks {
         publish(starter);
     }
 
-    /** Called in Thread by the thread itself, behind all that it runs. */
+    /** Called in Thread by the thread itself, after all that it runs. */
     @Hidden
     public static void threadEnds(Thread thread) {
         UnsnarlThread ending = current();
@@ -470,7 +470,7 @@ public final class UnsnarlHooks {
         return cell == 0 || (cell & UnsnarlSites.NUMBERED) != 0;
     }
 
-    /** Whether the object itself tells that its fields were accessed by the thread in this epoch. */
+    /** Whether the object itself shows that its fields were accessed by the thread in this epoch. */
     @ForceInline
     @Hidden
     private static boolean isSeen(Object object, int site, int kind) {
@@ -517,7 +517,7 @@ public final class UnsnarlHooks {
 
     /**
      * Whether this is the first access of the thread since a class was initialized. It takes a number, so that it and
-     * what follows come behind the end of the initializer also where nothing else tells.
+     * what follows come after the end of the initializer also where nothing else shows it.
      */
     @Hidden
     private static boolean followsInitialization(UnsnarlThread thread) {
@@ -589,7 +589,7 @@ public final class UnsnarlHooks {
             if (thread.hasFields(id, group, asked * bits)) {
                 return;
             }
-            // A read behind a write is redundant as well.
+            // A read after a write is redundant as well.
             bits *= asked | UnsnarlThread.READ;
             long place = UnsnarlSites.seen(cell);
             if (place == 0 || !thread.marks(object, place, group, bits)) {

@@ -27,7 +27,7 @@ final class UnsnarlLooks {
     private long[] last = NONE;
     private int pushedOut = 1;
 
-    /** Called behind the number of a call that may send to the object. */
+    /** Called after the number of a call that may send to the object. */
     @Hidden
     static void sends(long id) {
         UNSAFE.getAndAddLong(SENT, place(id), 1);

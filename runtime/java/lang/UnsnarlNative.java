@@ -37,7 +37,7 @@ final class UnsnarlNative {
     @Hidden
     static native int models(int method, String type);
 
-    /** Whether a class was loaded that may make streams parallel behind their first operations. */
+    /** Whether a class was loaded that may make streams parallel after their first operations. */
     @Hidden
     static native boolean mayBecomeParallel();
 
@@ -45,10 +45,10 @@ final class UnsnarlNative {
     @Hidden
     static native byte[] hidden(byte[] bytes);
 
-    /** Which elements of arrays are recorded: the first index in the lower half, the one behind the last above. */
+    /** Which elements of arrays are recorded: the first index in the lower half, the one after the last above. */
     static native long elements();
 
-    /** After how many new ids the living objects are told again, at least. */
+    /** After how many new ids the living objects are recorded again, at least. */
     @Hidden
     static native long sweepEvery();
 
@@ -91,7 +91,7 @@ final class UnsnarlNative {
     @Hidden
     static native boolean isInternal();
 
-    /** Whether it is told how threads come to places. */
+    /** Whether it is recorded how threads come to places. */
     @Hidden
     static native boolean stacks();
 
@@ -104,7 +104,7 @@ final class UnsnarlNative {
     static native long owners(long bytes);
 
     /**
-     * A cell of {@link UnsnarlSites} without the offset, for one site or for so many behind the number of a probe; 0
+     * A cell of {@link UnsnarlSites} without the offset, for one site or for so many after the number of a probe; 0
      * if the field is of a class that is not there yet.
      */
     @Hidden

@@ -4,8 +4,8 @@ import jdk.internal.misc.Unsafe;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Where the id lies in the instances of a class, 0 if they keep none, and in the upper half how many words behind it the
- * word of the filter lies, 0 if none is used. The topmost fields count. Objects of which they lie too far behind for a cell
+ * Where the id lies in the instances of a class, 0 if they keep none, and in the upper half how many words after it the
+ * word of the filter lies, 0 if none is used. The topmost fields count. Objects of which they lie too far apart for a cell
  * keep none.
  */
 final class UnsnarlOffsets extends ClassValue<Long> {

@@ -5,15 +5,15 @@ import jdk.internal.vm.annotation.ForceInline;
 import jdk.internal.vm.annotation.Hidden;
 
 /**
- * Who owns an object, as long as nobody else has accessed it (C. von Praun, Detecting Synchronization Defects, section
- * 7.1): the thread that has made it or, if that was not seen, the first that accesses it. What the owner does to it tells
+ * Who owns an object, as long as nobody else has accessed it [vonPraun04 §7.1]:
+ * the thread that has made it or, if that was not seen, the first that accesses it. What the owner does to it tells
  * nothing and is not recorded; once another thread has come, all is that a thread does first since it gave back a lock. A
  * class with its static fields is an object.
  *
  * <p>A table outside of the heap has four bytes for every id. What changes the owner is recorded first and takes a number
- * behind that, so that whoever reads the events sees the owners that there were here. Objects whose ids are too great for
+ * after that, so that whoever reads the events sees the owners that there were here. Objects whose ids are too great for
  * the table count as shared. Of an object that keeps its own id nothing is recorded while only its maker uses it, not even
- * that it is there: whoever comes next tells who has made it.
+ * that it is there: the next thread records who has made it.
  */
 final class UnsnarlOwners {
     static final int NOBODY = 0;
@@ -58,7 +58,7 @@ final class UnsnarlOwners {
         return TABLE != 0 && (of(kept & UnsnarlIdentity.MASK) & ~UNTOLD) == (int) thread.id;
     }
 
-    /** A thread makes an object; whether there is no need to tell that yet. */
+    /** A thread makes an object; whether that need not be recorded yet. */
     @Hidden
     static boolean makes(UnsnarlThread thread, Object object) {
         if (TABLE == 0) {
@@ -100,7 +100,7 @@ final class UnsnarlOwners {
         UNSAFE.compareAndSetInt(null, TABLE + (id << 2), owner, owner & ~UNTOLD);
     }
 
-    /** A thread has made an object that was told, and that nobody else can have accessed. */
+    /** A thread has made an object that was recorded, and that nobody else can have accessed. */
     @Hidden
     static void made(UnsnarlThread thread, long id) {
         if (of(id) == NOBODY) {

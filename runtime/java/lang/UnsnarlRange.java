@@ -28,7 +28,7 @@ final class UnsnarlRange {
     /** The element that comes next; none before the second one, and when it cannot grow any more. */
     private int next = NONE;
     private boolean ended = true;
-    /** How many elements behind the first one are in it without a gap; 0 if its elements lie apart, and when it has ended. */
+    /** How many elements after the first one are in it without a gap; 0 if its elements lie apart, and when it has ended. */
     private int covered;
 
     @Hidden

@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.Hidden;
  * for constant, so a place that is known never changes.
  *
  * <p>A cell is 0 as long as nothing is known. From the top it has the offset of the id in the objects (16
- * bits, 0 if they keep none), the group of the fields (16), how many words behind the id the word of the filter lies (8, with
+ * bits, 0 if they keep none), the group of the fields (16), how many words after the id the word of the filter lies (8, with
  * a sign, 0 if none is used), the bits of reads of the fields in an entry of the filter (16), and flags.
  */
 final class UnsnarlSites {
@@ -22,7 +22,7 @@ final class UnsnarlSites {
     static final long GROUPED = 8;
     /** The access need not be recorded any more: others are recorded in its place. */
     private static final long ONCE = 16;
-    /** What is told of the place holds for this time only. */
+    /** What is known of the place holds for this time only. */
     private static final long NOT_YET = 32;
     /** The field is written by the initializer of its class alone: a thread that has read it once knows all of that. */
     static final long CONSTANT = 64;
@@ -35,7 +35,7 @@ final class UnsnarlSites {
     static final int PAGE_BITS = 10;
     static final int PAGES = 1 << 14;
 
-    /** Of how many threads it is told how they came to a place. */
+    /** Of how many threads it is recorded how they came to a place. */
     private static final int VISITORS_TOLD = 64;
 
     @Stable

@@ -9,7 +9,7 @@ import jdk.internal.vm.annotation.Hidden;
 /**
  * Tells now and then which objects with ids live, so that whoever analyses the events can forget the others. The heap is
  * looked through, which costs as much as there are objects, when as many ids again were given as objects lived the last
- * time: so it costs little for each. And it is done behind a garbage collection, since what that has left over lives for
+ * time: so it costs little for each. And it is done after a garbage collection, since what that has left over lives for
  * whoever looks through the heap; and not all the time.
  *
  * <p>A sweep is two events. What had an id before the first and is not on the list that is there with the second is dead.

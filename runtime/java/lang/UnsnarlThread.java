@@ -10,7 +10,7 @@ import jdk.internal.vm.annotation.Hidden;
  *
  * <p>The filter knows which variables the thread has accessed since its last release: its <em>epoch</em>.
  * A read after a read or write of the same epoch, and a write after a write, are redundant for
- * happens-before (Flanagan and Freund, FastTrack, PLDI 2009, same epoch).
+ * happens-before [Flanagan09 §3, same epoch].
  *
  * <p>An object has a word for that, which belongs to the thread that came first and seldom changes hands: it is the
  * fastest to ask. For other threads, for the other groups of fields of an object, for arrays and for static fields a table of
@@ -31,7 +31,7 @@ final class UnsnarlThread {
     private static final int SMALLEST_CACHE = 64;
     private static final int LARGEST_CACHE = 8192;
     private static final UnsnarlEntry[] NO_CACHE = new UnsnarlEntry[1];
-    /** Behind the last event of a chunk. */
+    /** After the last event of a chunk. */
     private static final long END_OF_CHUNK = 255;
     private static final int RANGES = 64;
     private static final int LOOPS = 128;
@@ -192,7 +192,7 @@ final class UnsnarlThread {
         return looks;
     }
 
-    /** Whether the thread should tell the class of an object, because it may not have done so. */
+    /** Whether the thread should record the class of an object, because it may not have done so. */
     @Hidden
     boolean tells(long id) {
         if (told == null) {
@@ -485,7 +485,7 @@ final class UnsnarlThread {
         return false;
     }
 
-    /** Called whenever the thread synchronizes: what it does from now on comes behind that. */
+    /** Called whenever the thread synchronizes: what it does from now on comes after that. */
     @Hidden
     void endRanges() {
         while (growing != 0) {

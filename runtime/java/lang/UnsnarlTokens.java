@@ -5,7 +5,7 @@ import jdk.internal.vm.annotation.Hidden;
 /**
  * The tokens by which threads are known in the words of objects ({@link UnsnarlThread#covers}): a slot, and below it an epoch
  * of the thread that has the slot. No token is given twice: the slot of a thread that has ended goes to another one with the
- * epoch behind its last.
+ * epoch after its last.
  */
 final class UnsnarlTokens {
     private static final int EPOCH = 22;

@@ -15,7 +15,7 @@ pub struct Inserter<'e, 'a> {
 }
 
 impl CodeEditor {
-    /// Writes in front of `node`, behind its labels.
+    /// Writes in front of `node`, after its labels.
     pub fn before<'e, 'a>(
         &'e mut self,
         node: NodeId,

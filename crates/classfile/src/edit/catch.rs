@@ -12,7 +12,7 @@ use crate::{Instruction, Opcode, VerificationType};
 type Type = VerificationType<NodeId>;
 
 impl CodeEditor {
-    /// Adds a handler for everything around the whole body, behind all other handlers, that throws its
+    /// Adds a handler for everything around the whole body, after all other handlers, that throws its
     /// exception again. Returns the `athrow`: what is inserted before it runs in the handler, with the
     /// exception on the stack and `this` and the parameters in their variables.
     ///

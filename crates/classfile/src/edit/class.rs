@@ -98,7 +98,7 @@ impl<'a> ClassEditor<'a> {
         self.interfaces.iter().position(|&index| self.pool.class_name(index) == Some(name))
     }
 
-    /// Adds a field behind the others.
+    /// Adds a field after the others.
     pub fn add_field(
         &mut self,
         access: u16,
@@ -110,7 +110,7 @@ impl<'a> ClassEditor<'a> {
         Ok(self.fields.push(field))
     }
 
-    /// Adds a method behind the others. Unless it is abstract or native it needs a body:
+    /// Adds a method after the others. Unless it is abstract or native it needs a body:
     /// [`ClassEditor::new_code`], then [`ClassEditor::set_code`].
     pub fn add_method(
         &mut self,

@@ -2,7 +2,7 @@
 //!
 //! The nodes lie in an arena and form a doubly linked list, as the layout of Cranelift's functions, so
 //! that ids stay valid and every change takes constant time. A label is bound by a node of its own in
-//! front of the instruction it names. What is inserted before an instruction therefore comes behind
+//! front of the instruction it names. What is inserted before an instruction therefore comes after
 //! its labels: jumps to the instruction run the probe, and a handler whose range starts there covers
 //! it, while one whose range ends there does not.
 //!
@@ -59,7 +59,7 @@ pub(crate) struct Context {
 pub struct Handler {
     /// The first instruction that is covered.
     pub start: LabelId,
-    /// Behind the last instruction that is covered.
+    /// After the last instruction that is covered.
     pub end: LabelId,
     /// Where the handler begins.
     pub handler: LabelId,
@@ -175,7 +175,7 @@ impl CodeEditor {
     }
 
     /// Makes room for `slots` more local variables and returns the number of the first. Frames do not
-    /// know it: it has no value behind a jump.
+    /// know it: it has no value after a jump.
     pub fn new_local(&mut self, slots: u16) -> u16 {
         let local = self.max_locals;
         self.max_locals = self.max_locals.saturating_add(slots);
@@ -192,7 +192,7 @@ impl CodeEditor {
         self.ends.map(|(_, last)| last)
     }
 
-    /// The node behind `node`; for a removed one, what stood there then.
+    /// The node after `node`; for a removed one, what stood there then.
     pub fn next(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node].next
     }
@@ -251,10 +251,10 @@ impl CodeEditor {
         self.link_before(node, Content::Instruction(instruction))
     }
 
-    /// Puts an instruction behind `node`, in front of the labels that follow.
+    /// Puts an instruction after `node`, in front of the labels that follow.
     ///
     /// # Panics
-    /// When `node` was removed: there is no place behind it.
+    /// When `node` was removed: there is no place after it.
     pub fn insert_after(&mut self, node: NodeId, instruction: Instruction<LabelId>) -> NodeId {
         self.link_after(node, Content::Instruction(instruction))
     }
@@ -319,10 +319,10 @@ impl CodeEditor {
         Ok(binding)
     }
 
-    /// Binds a label behind `node`.
+    /// Binds a label after `node`.
     ///
     /// # Panics
-    /// When `node` was removed: there is no place behind it.
+    /// When `node` was removed: there is no place after it.
     pub fn bind_after(&mut self, label: LabelId, node: NodeId) -> Result<NodeId, CodeError> {
         self.check_unbound(label)?;
         let binding = self.link_after(node, Content::Label(label));

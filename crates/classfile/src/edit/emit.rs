@@ -1,7 +1,7 @@
 //! From instructions and labels to the content of a `Code` attribute.
 //!
 //! A handler whose range has become empty is left out, and so are entries of debug tables that begin
-//! behind the last instruction and type annotations whose instruction or handler is gone.
+//! after the last instruction and type annotations whose instruction or handler is gone.
 
 use unsnarl_entity::SecondaryMap;
 

@@ -97,7 +97,7 @@ pub enum CodeError {
     /// The `new` that a frame refers to is gone.
     #[error("a frame holds the uninitialized object of {0}, which was removed")]
     RemovedNew(NodeId),
-    /// A jump that became too long needs a frame behind it, and the frames around it do not tell which.
+    /// A jump that became too long needs a frame after it, and the frames around it do not show which.
     #[error("no frame can be given to the code behind {0}, a jump that became too long")]
     UnknownFrame(NodeId),
     /// A frame takes away more than there is.

@@ -38,7 +38,7 @@ pub(crate) fn emit_frames(
     Ok(Some(out))
 }
 
-/// The labels that have frames, in order, but for those behind the last instruction.
+/// The labels that have frames, in order, but for those after the last instruction.
 fn framed_labels<'c>(
     code: &'c CodeEditor,
     layout: &'c Layout,
@@ -143,7 +143,7 @@ impl Chain {
     }
 }
 
-/// Builds the table anew, with frames that were added and frames behind widened jumps.
+/// Builds the table anew, with frames that were added and frames after widened jumps.
 struct Rebuilder<'e, 'a> {
     code: &'e CodeEditor,
     layout: &'e Layout,
@@ -243,7 +243,7 @@ impl<'e, 'a> Rebuilder<'e, 'a> {
         Ok(())
     }
 
-    /// Whether this is a widened conditional jump without a frame behind it.
+    /// Whether this is a widened conditional jump without a frame after it.
     fn needs_frame_behind(&self, position: usize) -> bool {
         let node = self.layout.order[position];
         let is_condition = matches!(

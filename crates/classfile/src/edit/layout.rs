@@ -70,7 +70,7 @@ impl Layout {
         }
     }
 
-    /// The offset of a node; that of the one behind it for a label.
+    /// The offset of a node; that of the one after it for a label.
     pub(crate) fn offset(&self, node: NodeId) -> u16 {
         self.offsets[node] as u16
     }

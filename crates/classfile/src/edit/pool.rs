@@ -1,5 +1,5 @@
 //! A constant pool that grows. The entries of the file keep their bytes and their indices, new ones
-//! are appended behind them, and one that is already there is found again. The index for that is
+//! are appended after them, and one that is already there is found again. The index for that is
 //! built when the first constant is asked for.
 
 use std::hash::{BuildHasher, BuildHasherDefault};
@@ -26,7 +26,7 @@ pub struct PoolEditor<'a> {
 #[derive(Clone, Debug, Default)]
 struct Added {
     bytes: Vec<u8>,
-    /// Where each new entry lies in `bytes`; nothing for the index behind a long or double.
+    /// Where each new entry lies in `bytes`; nothing for the index after a long or double.
     entries: Vec<Option<std::ops::Range<u32>>>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> PoolEditor<'a> {
         }
     }
 
-    /// The internal name behind a class constant, or the descriptor of an array type.
+    /// The internal name of a class constant, or the descriptor of an array type.
     pub fn class_name(&self, index: ConstantIndex) -> Option<&[u8]> {
         match self.get(index)? {
             Constant::Class { name } => self.utf8(name),

@@ -1,7 +1,7 @@
 //! What the verifier knows along straight-line code.
 //!
 //! A conditional jump that became too long is written as the negated jump over a `goto_w`, and the code
-//! behind it then is the target of a jump and needs a frame. That frame follows from the last one by
+//! after it then is the target of a jump and needs a frame. That frame follows from the last one by
 //! going through the instructions between: no paths are merged there, so no class hierarchy is needed
 //! (JVMS 4.10.1.9, type transitions, without the checks).
 

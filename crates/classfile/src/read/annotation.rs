@@ -168,7 +168,7 @@ pub(crate) fn type_annotations(body: &mut Cursor<'_>) -> Result<Vec<TypeAnnotati
     })
 }
 
-/// What stands behind the target of a type annotation.
+/// What stands after the target of a type annotation.
 pub(crate) fn annotated_type(entry: &mut Cursor<'_>) -> Result<(Vec<TypePathStep>, Annotation)> {
     let steps = entry.u8("the length of a type path")?;
     let path = (0..steps)

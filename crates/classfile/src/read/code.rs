@@ -22,7 +22,7 @@ pub struct Code<'a> {
 pub struct ExceptionHandler {
     /// The first instruction that is covered.
     pub start: Pc,
-    /// The first instruction behind those that are covered; may be the length of the code.
+    /// The first instruction after those that are covered; may be the length of the code.
     pub end: Pc,
     /// Where the handler begins.
     pub handler: Pc,

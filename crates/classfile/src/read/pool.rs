@@ -5,7 +5,7 @@ use crate::{ConstantIndex, ReadError, Result};
 #[derive(Clone)]
 pub struct ConstantPool<'a> {
     file: &'a [u8],
-    /// Offset of the tag byte of every entry; 0 for the unusable ones (entry 0, and the one behind
+    /// Offset of the tag byte of every entry; 0 for the unusable ones (entry 0, and the one after
     /// every long and double).
     offsets: Vec<u32>,
     /// Where the first entry begins and the last one ends.
@@ -60,7 +60,7 @@ pub struct MemberRef<'a> {
 pub struct MethodHandle<'a> {
     /// 1 `getField` to 9 `invokeInterface` (table 5.4.3.5-A).
     pub kind: u8,
-    /// The member behind it.
+    /// The member that it names.
     pub member: MemberRef<'a>,
 }
 
@@ -157,31 +157,31 @@ impl<'a> ConstantPool<'a> {
         cursor.bytes(length, E)
     }
 
-    /// The internal name behind a class constant, or the descriptor of an array type.
+    /// The internal name of a class constant, or the descriptor of an array type.
     pub fn class_name(&self, index: ConstantIndex) -> Result<&'a [u8]> {
         const E: &str = "a class constant";
         self.utf8(self.tagged(index, 7, E)?.index(E)?)
     }
 
-    /// The text behind a string constant.
+    /// The text of a string constant.
     pub fn string(&self, index: ConstantIndex) -> Result<&'a [u8]> {
         const E: &str = "a string constant";
         self.utf8(self.tagged(index, 8, E)?.index(E)?)
     }
 
-    /// The name behind a module constant.
+    /// The name of a module constant.
     pub fn module_name(&self, index: ConstantIndex) -> Result<&'a [u8]> {
         const E: &str = "a module constant";
         self.utf8(self.tagged(index, 19, E)?.index(E)?)
     }
 
-    /// The name behind a package constant.
+    /// The name of a package constant.
     pub fn package_name(&self, index: ConstantIndex) -> Result<&'a [u8]> {
         const E: &str = "a package constant";
         self.utf8(self.tagged(index, 20, E)?.index(E)?)
     }
 
-    /// The descriptor behind a method type constant.
+    /// The descriptor of a method type constant.
     pub fn method_type(&self, index: ConstantIndex) -> Result<&'a [u8]> {
         const E: &str = "a method type constant";
         self.utf8(self.tagged(index, 16, E)?.index(E)?)
@@ -209,7 +209,7 @@ impl<'a> ConstantPool<'a> {
         Ok(MemberRef { kind, class, name, descriptor })
     }
 
-    /// A method handle and the member behind it.
+    /// A method handle and the member that it names.
     pub fn method_handle(&self, index: ConstantIndex) -> Result<MethodHandle<'a>> {
         const E: &str = "a method handle constant";
         let mut cursor = self.tagged(index, 15, E)?;

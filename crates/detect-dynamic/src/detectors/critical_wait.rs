@@ -1,7 +1,7 @@
 //! Waiting for a notification while holding a lock other than the one that is waited with: whoever should notify cannot
 //! have that lock meanwhile.
 //!
-//! Seed 000, section 6.2.2, on a run instead of on abstract threads. Deviation: a lock that no notifying thread of the run
+//! After [vonPraun04 §6.2.2], on a run instead of on abstract threads. Deviation: a lock that no notifying thread of the run
 //! held makes it a warning only, and one that a notifying thread held, an error.
 //!
 //! Guarantees: the thread held the lock while it waited. Misses: waits that this run did not reach.

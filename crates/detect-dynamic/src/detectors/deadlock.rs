@@ -1,6 +1,6 @@
 //! A deadlock that happened: when the trace ends, threads wait for locks that they hold among themselves.
 //!
-//! Seed 000, section 6.2 calls it mutual wait and looks for it before the program runs; here the program hangs in it. A
+//! [vonPraun04 §6.2] calls it mutual wait and looks for it before the program runs; here the program hangs in it. A
 //! thread waits for a lock from its request on until it does anything else. The JDK tells such cycles of platform threads;
 //! here virtual threads and the locks of `java.util.concurrent` are among them.
 //!

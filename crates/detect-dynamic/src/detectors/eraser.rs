@@ -1,12 +1,11 @@
 //! Variables that no lock protects at all accesses.
 //!
-//! After S. Savage et al., *Eraser: A Dynamic Data Race Analysis for Multithreaded Programs*, TOCS 1997, as B. P. Wood's
-//! thesis (section 2.2.1, algorithm 2.1) and L. Wang and S. D. Stoller (section 5.4) describe it. While one thread
+//! After [Savage97 §2], as [Wood08 §2.2.1, algorithm 2.1] and [Wang06 §5.4] describe it. While one thread
 //! alone uses a variable, it is being initialized. From the second thread on, the locks held at all accesses are
 //! kept; when none is left and the variable was written after its initialization, the access is told.
 //!
-//! Deviations: from the thesis, whose algorithm has no state for variables that are shared and only read, so that it
-//! tells a first read by a second thread as well. A lock that is held together with other readers protects reads alone.
+//! Deviations: from [Wood08 §2.2.1], whose algorithm has no state for variables that are shared and only read, so that it
+//! reports a first read by a second thread as well. A lock that is held together with other readers protects reads alone.
 //!
 //! Guarantees: an access is told exactly if the variable is shared and modified, and no lock is left.
 //!

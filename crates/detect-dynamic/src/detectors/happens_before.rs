@@ -1,13 +1,12 @@
 //! Races by happens-before: two accesses to a variable by different threads, one of them a write,
 //! that nothing in the run orders.
 //!
-//! After C. Flanagan and S. N. Freund, *FastTrack: Efficient and Precise Dynamic Race Detection*, PLDI
-//! 2009: as long as a variable has no race, the last write and, unless threads read it concurrently,
+//! After FastTrack [Flanagan09 §3]: as long as a variable has no race, the last write and, unless threads read it concurrently,
 //! the last read say everything about it, and each is one epoch.
 //!
-//! Deviations from the paper:
+//! Deviations:
 //! - After the first race on a variable, the last read and the last write of every thread are kept,
-//!   as in DJIT+. FastTrack promises the first race of each variable; this finds every event that
+//!   as in DJIT+ [Pozniansky03, the basic algorithm]. FastTrack promises the first race of each variable; this finds every event that
 //!   races with an earlier one.
 //! - A release adds to what a lock knows instead of replacing it: the same if every release has its
 //!   acquire, and no invented race if a recording has missed an acquire.

@@ -1,6 +1,6 @@
 //! A thread that waits when the run ends, and that nobody has notified since it began to.
 //!
-//! Seed 000, section 6.2.2, on a run instead of on abstract threads: there a wait is indefinite if no notification for its
+//! After [vonPraun04 §6.2.2], on a run instead of on abstract threads: there a wait is indefinite if no notification for its
 //! object is anywhere in the program.
 //!
 //! Deviations: only a run that could not go on is told about. Every thread that had not ended waited for a notification or

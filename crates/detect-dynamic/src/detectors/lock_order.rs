@@ -1,11 +1,10 @@
 //! Locks that threads acquire in different orders, so that another schedule could have made them wait for each other
 //! for ever.
 //!
-//! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 2 (potential for
-//! deadlock, an extension of Goodlock) and section 4 (thread periods). Whoever acquires a lock while holding others
-//! makes a step; [`cycles`] finds the cycles of steps.
+//! After [Wang06 §2] (potential for deadlock, an extension of Goodlock [Havelund00, lock trees]) and [Wang06 §4] (thread
+//! periods). Acquiring a lock while holding others is a step; [`cycles`] finds the cycles of steps.
 //!
-//! Deviations from the paper:
+//! Deviations:
 //! - Cycles have any length, not two locks alone.
 //! - Locks of `java.util.concurrent` count as monitors do. Two threads that share a lock do not wait for each other.
 //! - Waiting for a notification acquires the lock again when it ends, with all others held.

@@ -1,6 +1,6 @@
 //! A thread that waits for a notification that has come already, when nobody waited.
 //!
-//! No seed has it as a rule; the static detector of the same rule says what may happen, this one what did. A wait is in vain
+//! The static detector of the same rule says what may happen, this one what did. A wait is in vain
 //! if it tests nothing: it begins whenever its monitor is entered ([`Tables::untested_waits`]), and the last notification
 //! of the run came from another thread before it and reached nobody.
 //!

@@ -1,6 +1,6 @@
 //! Variables that neither locks nor thread periods protect.
 //!
-//! After L. Wang and S. D. Stoller, *Runtime Analysis of Atomicity for Multithreaded Programs*, section 5.4 and figure 3:
+//! After [Wang06 §5.4, fig. 3]:
 //! of every variable the smallest sets of locks held at reads, the locks held at all writes, and the periods of threads
 //! in which it was read and written. It is told when a write is in a period that is concurrent with another access, and
 //! no lock is held at all writes, or at some read none of these is held. What happens before an object escapes its
@@ -10,7 +10,7 @@
 //! alone ([`Periods`]). A lock that is held together with other readers protects reads alone. Of the periods of a
 //! thread the last is kept: what is concurrent with an earlier one and ordered after the last does not exist.
 //!
-//! Guarantees: an access is told exactly if the condition of figure 3 holds behind it. Once it does, all later accesses to
+//! Guarantees: an access is reported exactly if the condition of [Wang06, fig. 3] holds after it. Once it does, all later accesses to
 //! the variable are told.
 //!
 //! Misses: pairs that wait and notify do not order; accesses that a queue or a volatile variable happened to order. Tells
@@ -190,7 +190,7 @@ impl Known {
         }
     }
 
-    /// The test of figure 3.
+    /// The test of [Wang06, fig. 3].
     fn may_race(&self, protections: &mut Protections) -> bool {
         match self.write_set {
             None => false,

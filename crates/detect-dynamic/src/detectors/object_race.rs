@@ -1,29 +1,28 @@
 //! Objects that several threads use after their first owner, and that no lock protects at all these uses.
 //!
-//! After C. von Praun's thesis, *Detecting Synchronization Defects in Multi-Threaded Object-Oriented Programs*, section
-//! 7.1, with definition 2.3: one lockset for an object, not for each of its variables. A class is an object with its static
+//! After [vonPraun04 §7.1] with [vonPraun04, definition 2.3]: one lockset for an object, not for each of its variables. A class is an object with its static
 //! fields, an array with its elements. An object is owned by the thread that has made it (*init*, *owned*), and nothing is
 //! kept, until another thread accesses it. Of the accesses from there on the threads and the locks held at all of them are
 //! kept: while there is one thread, it is the second owner (*handoff*), and nothing is told; when there are several
 //! (*shared*), the object was written and no lock is left, the access is told, and the object is left alone (*conflict*).
 //!
-//! Where figures contradict the text, the text holds. In figure 7.4 `o.w` begins as false and is only ever and-ed, and a write
-//! that makes the second owner does not count: here a write since the hand-off does. Section 7.1.3 calls the state behind the
-//! allocation *owned*, figure 7.2 and section 7.1.2 *init*; the two differ in nothing that is told, and so the maker's
+//! Where figures contradict the text, the text holds. In [vonPraun04, fig. 7.4] `o.w` begins as false and is only ever and-ed, and a write
+//! that makes the second owner does not count: here a write since the hand-off does. [vonPraun04 §7.1.3] calls the state after the
+//! allocation *owned*, [vonPraun04 §7.1.2, fig. 7.2] *init*; the two differ in nothing that is reported, and so the maker's
 //! first access ends *init* here, not the escape.
 //!
-//! Section 7.1.1 speaks of mutable fields: an access to a final field of an object is none, and hands nothing on. Only
+//! [vonPraun04 §7.1.1] speaks of mutable fields: an access to a final field of an object is none, and hands nothing on. Only
 //! recordings of running programs know which fields are final.
 //!
 //! Deviations:
-//! - Only fields that are written since the hand-off count: section 7.1.4 checks only accesses that take part in a conflict of
+//! - Only fields that are written since the hand-off count: [vonPraun04 §7.1.4] checks only accesses that take part in a conflict of
 //!   the static analysis. What is read is kept with its variable (*handoff read*, *shared read*) and counts when the
 //!   variable is first written. Else every object that is read without its lock would be told; it is the first source of
-//!   incompleteness that section 7.1.6 names.
+//!   incompleteness that [vonPraun04 §7.1.6] names.
 //! - An object that nobody was seen to make is owned by the first thread that accesses it.
-//! - The two improvements of section 7.1.8 hold because accesses are seen, and not calls: a call writes what the method that
+//! - The two improvements of [vonPraun04 §7.1.8] hold because accesses are seen, and not calls: a call writes what the method that
 //!   ran has written, and an access inside a synchronized block or method has its locks, whoever has called it.
-//! - Checks are grouped as in section 7.1.4: accesses of a thread to an object one behind the other, with the same locks, are
+//! - Checks are grouped as in [vonPraun04 §7.1.4]: accesses of a thread to an object one after the other, with the same locks, are
 //!   one check. With [`Options::all`](crate::Options) they are not, and a told object is looked at further.
 //! - A lock that is held together with other readers protects reads alone.
 //! - The states up to the hand-off live in the running program as well ([`Filter::Owner`](unsnarl_events::Filter::Owner)): if

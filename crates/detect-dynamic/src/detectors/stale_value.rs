@@ -1,8 +1,8 @@
 //! Variables that are written from what may be an old value: the lock under which the variable was read was
 //! given back before.
 //!
-//! Seed 003 on a run, as far as events tell. The seed follows values through every instruction; a trace has none of
-//! that. What is told instead: in one call of a method, and in methods that it calls directly, a thread reads a
+//! After [Artho04 §3] on a run, as far as events show it. Artho, Havelund and Biere follow values through every instruction; a trace has none of
+//! that. What is reported instead: in one call of a method, and in methods that it calls directly, a thread reads a
 //! variable under a lock, gives the lock back (or waits), takes it again and writes the variable, without having read or
 //! written it in between. Another thread writes the variable under that lock, with no lock that the first
 //! holds from the read to the write, and nothing but locks orders the two. If it did so in between, the finding is

@@ -1,9 +1,8 @@
 //! Races that did not happen in this run and can happen in another: predicted, without false alarms.
 //!
-//! After U. Mathur, A. Pavlogiannis and M. Viswanathan, *Optimal Prediction of Synchronization-Preserving Races*, POPL
-//! 2021. What a reordering is and how it is found, [`crate::prediction`] says.
+//! After [Mathur21 §4]. What a reordering is and how it is found, [`crate::prediction`] says.
 //!
-//! Deviations from the paper:
+//! Deviations:
 //! - The trace is looked at in windows that overlap by half, so that memory is bounded.
 //! - Locks can be shared (read locks). What is received from a channel comes after all that was sent to it before; who is
 //!   woken up comes after all notifications before.

@@ -1,10 +1,9 @@
 //! Deadlocks that did not happen in this run and can happen in another: of the cycles that `lock-order` tells, those that
 //! a reordering of the run shows.
 //!
-//! After H. C. Tunç, U. Mathur, A. Pavlogiannis and M. Viswanathan, *Sound Dynamic Deadlock Prediction in Linear Time*, PLDI
-//! 2023 (SPDOffline). What a reordering is and how it is found, [`crate::prediction`] says.
+//! After SPDOffline [Tunc23 §4]. What a reordering is and how it is found, [`crate::prediction`] says.
 //!
-//! Deviations from the paper: windows that overlap by half, and shared locks, as in `sync-preserving`. Cycles of up to six
+//! Deviations: windows that overlap by half, and shared locks, as in `sync-preserving`. Cycles of up to six
 //! threads, and of many alike in one window the first.
 //!
 //! Guarantees: every cycle has a reordering of the trace, which was replayed before the cycle is told, behind which every

@@ -1,7 +1,6 @@
 //! Variables whose writes no lock protects against all accesses, or whose reads none protects against the writes.
 //!
-//! After C. Flanagan and S. N. Freund, *Atomizer: A Dynamic Atomicity Checker for Multithreaded Programs*, POPL 2004, as
-//! L. Wang and S. D. Stoller (section 5.4) describe it: of every variable the locks held at all accesses and those held
+//! After Atomizer [Flanagan04, race analysis] as [Wang06 §5.4] describes it: of every variable the locks held at all accesses and those held
 //! at all writes. A read must hold one of the latter, for a write there must be one of the former. So readers may take
 //! one of several locks if writers take all of them, as long as the readers agree.
 //!

@@ -1,14 +1,14 @@
 //! Races by weak causal precedence: pairs of accesses that it leaves unordered, told only if a reordering of the run shows
 //! that they can meet.
 //!
-//! After D. Kini, U. Mathur and M. Viswanathan, *Dynamic Race Prediction in Linear Time*, PLDI 2017, Algorithm 1. WCP is
+//! After [Kini17, algorithm 1]. WCP is
 //! weaker than happens-before: a release comes before what follows on the same lock only if the critical sections
 //! conflict, or hold what is ordered already.
 //!
-//! Deviations from the paper:
+//! Deviations:
 //! - Start and join of threads, channels and shared locks order as in happens-before: conservative. So does a lock that a
 //!   thread waits with.
-//! - The paper promises that of the first race of a trace a race or a deadlock is real. Here every pair needs a witness: a
+//! - [Kini17, soundness] promises that of the first race of a trace a race or a deadlock is real. Here every pair needs a witness: a
 //!   reordering that preserves synchronization, or one that a bounded search finds in the window around the pair; see
 //!   [`crate::prediction`].
 //!

@@ -2,7 +2,7 @@
 //!
 //! Acquisitions that are alike (same thread, same lock, same locks held) are one node; a cycle of nodes is a pattern. Of
 //! the acquisitions of each node the first is taken that is not in the closure of what comes before all: the closure only
-//! grows, so each is looked at once (PLDI 2023, section 4).
+//! grows, so each is looked at once [Tunc23 §4].
 
 use std::collections::BTreeMap;
 

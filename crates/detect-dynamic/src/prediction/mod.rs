@@ -1,5 +1,5 @@
-//! What could have happened in another order: sync-preserving races (Mathur, Pavlogiannis, Viswanathan, POPL 2021) and
-//! deadlocks (Tunç, Mathur, Pavlogiannis, Viswanathan, PLDI 2023).
+//! What could have happened in another order: sync-preserving races [Mathur21 §4] and
+//! deadlocks [Tunc23 §4].
 //!
 //! A *reordering* of a trace has for every thread a beginning of what it did, every read in it reads from the same write
 //! as in the trace, and locks exclude each other. It *preserves synchronization* if the critical sections of a lock come

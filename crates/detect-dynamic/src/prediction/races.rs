@@ -2,7 +2,7 @@
 //!
 //! For two threads and a variable the accesses of each are gone through in their order: the closure of what comes before
 //! two of them grows with both, so an access that is in it once is in it for ever. So every access is looked at a few
-//! times only (POPL 2021, section 4). Two threads that hold a lock at all of their accesses are not looked at: closures
+//! times only [Mathur21 §4]. Two threads that hold a lock at all of their accesses are not looked at: closures
 //! would only find out that they exclude each other, and most variables are like that.
 
 use rustc_hash::FxHashMap;

@@ -1,13 +1,13 @@
-//! The conflict analysis (seed 000, section 4.4): pairs of accesses to the same variable of the same
+//! The conflict analysis [vonPraun04 §4.4]: pairs of accesses to the same variable of the same
 //! object, at least one of them a write, by different threads, that nothing orders and no common lock
 //! keeps apart. This folder holds what the rules about races share: which accesses count, and which pairs conflict.
 //!
-//! As in the seed, objects that are not shared, thread-specific or never written by a user thread are
-//! left out first, and variables of an object are judged one by one. The seed removes ordered *events*
+//! Objects that are not shared, thread-specific or never written by a user thread are left out first,
+//! and variables of an object are judged one by one [vonPraun04 §4.4]. Von Praun removes ordered *events*
 //! and then looks for one lock common to all the rest; here every *pair* is judged, so that a variable
 //! which is guarded at some times and ordered at others is understood.
 //!
-//! Accesses of class initializers are not judged (section 4.7.1), nor those of final fields, nor pairs
+//! Accesses of class initializers are not judged [vonPraun04 §4.7.1], nor those of final fields, nor pairs
 //! of atomic accesses. What the bound on [`pairs`](pairs()) leaves out is counted.
 
 mod pairs;

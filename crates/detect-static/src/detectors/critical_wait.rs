@@ -1,6 +1,6 @@
-//! Rule `critical-wait`: a thread waits while it holds another lock (seed 000, section 6.2.2).
+//! Rule `critical-wait`: a thread waits while it holds another lock [vonPraun04 §6.2.2].
 //!
-//! Deviations from the seed: the threads that notify are looked for. If one of them needs the lock that is held, the finding
+//! Deviations: the threads that notify are looked for. If one of them needs the lock that is held, the finding
 //! is more certain; if none does, it is a warning. Waiting for a latch, a permit, a barrier, an element of a queue or room
 //! in it, and for a thread or task to end, counts as well, but only if all threads that are waited for need the lock.
 //!

@@ -1,12 +1,12 @@
-//! Rule `data-race`: the conflicts of section 4.4 of seed 000 as findings, one for each variable.
+//! Rule `data-race`: the conflicts [vonPraun04 §4.4] as findings, one for each variable.
 //!
-//! A conflict is of one of the classes of section 4.5.1: nobody reads the variable (*no read*), all
+//! A conflict is of one of four classes [vonPraun04 §4.5.1]: nobody reads the variable (*no read*), all
 //! accesses hold a lock that is not known to be one object (*lock not unique*), all writes are locked
 //! and some read is not (*all writes locked*), or *other*.
 //!
 //! **Guarantees**: for objects and threads that the execution knows, every two accesses that may
 //! overlap are in some finding, as far as the bounds of [`crate::conflicts`] reach.
-//! **Misses**: accesses of class initializers and finalizers (section 4.7.1), and what is ordered only
+//! **Misses**: accesses of class initializers and finalizers [vonPraun04 §4.7.1], and what is ordered only
 //! by an assumption about joins. **Reports wrongly** where objects that are different at run time are
 //! one abstract object; such findings have a reason that says so.
 
@@ -29,7 +29,7 @@ pub(crate) const NAME: &str = "static/conflict";
 /// The most accesses that a finding shows.
 const MOST_ACCESSES: usize = 6;
 
-/// The classes of conflict of section 4.5.1.
+/// The classes of conflict [vonPraun04 §4.5.1].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConflictClass {
     /// Nobody reads it.

@@ -1,6 +1,6 @@
-//! Rule `indefinite-wait`: waiting for what cannot come (seed 000, section 6.2.2).
+//! Rule `indefinite-wait`: waiting for what cannot come [vonPraun04 §6.2.2].
 //!
-//! A wait without a limit is indefinite if no other thread can notify its object while it waits. The seed asks whether
+//! A wait without a limit is indefinite if no other thread can notify its object while it waits. Von Praun asks whether
 //! the object is notified anywhere; here a notification by the waiting thread itself, before the waiting thread begins
 //! or after it has ended does not count. The same mistake is a task that waits for a task that it has submitted to its own
 //! executor, if that has one thread, or so few that all of them can wait like this.

@@ -1,6 +1,6 @@
-//! Rule `lock-order-cycle`: threads that take the same locks in different orders (seed 000, section 6.2.3, *mutual wait*).
+//! Rule `lock-order-cycle`: threads that take the same locks in different orders, *mutual wait* in [vonPraun04 §6.2.3].
 //!
-//! Deviations from the seed: cycles are found between the acquisitions themselves, so that order and gates count;
+//! Deviations: cycles are found between the acquisitions themselves, so that order and gates count;
 //! two objects that one abstract lock stands for can wait for each other (`transfer(a, b)`), unless the method compares
 //! them before it takes them; locks of `java.util.concurrent` count, read locks do not exclude each other, and
 //! `tryLock` does not wait. Cycles of class initializers are reported along with them (`initializers`).

@@ -1,6 +1,6 @@
 //! Rule `lost-notify`: a notification that reaches the wrong thread, or nobody.
 //!
-//! No seed has it as a rule; section 6.2 of seed 000 looks at waits that nobody ends. Two mistakes are reported.
+//! Waits that nobody ends are described in [vonPraun04 §6.2]; the rule is our own. Two mistakes are reported.
 //! **The wrong thread**: `notify` wakes one thread, and threads wait on the same object for different conditions.
 //! **Nobody**: a thread waits without testing anything first, so that a notification that came before is lost.
 //!

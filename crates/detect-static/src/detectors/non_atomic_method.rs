@@ -1,18 +1,18 @@
-//! Methods that are not one step although all that they do is synchronized (seed 000, chapter 5, "method
-//! consistency").
+//! Methods that are not one step although all that they do is synchronized ("method
+//! consistency", [vonPraun04 §5]).
 //!
 //! A *lock view* is what is read and updated in a lock scope, a *method view* what is accessed in the dynamic
 //! scope of a method. Lock views that overlap a method view and do not form a chain (neither of two has all
-//! that the other has) are a sign that locks are held for too short. As in the seed, views are partitioned by
+//! that the other has) are a sign that locks are held for too short. As in [vonPraun04 §5.2], views are partitioned by
 //! class, nested and reentrant locks are subordinate, and only the lowest method is reported. Left out are accesses
 //! while an object is made, variables that are final, volatile or updated in no lock scope, what the models call
 //! interleaved (output), and elements of arrays unless they are asked for.
 //!
 //! Where it deviates:
-//! - The seed reports every broken chain. Here two steps of the method must be apart, one of them may come
+//! - Von Praun reports every broken chain. Here two steps of the method must be apart, one of them may come
 //!   after the other, and *one* lock scope of another thread must conflict with both: only then no order of
 //!   the three is as good as the method in one piece.
-//! - The seed knows fields. Here accesses must be to one object of the heap, must not be ordered by
+//! - Von Praun compares fields. Here accesses must be to one object of the heap, must not be ordered by
 //!   start, join or signals, and must exclude each other by a lock: what does not is a data race.
 //! - A lock that is held from the first step to the second, by the method or by its callers, protects against
 //!   everybody who holds it.
@@ -21,7 +21,7 @@
 //! - The contents of a library's object belong to the class whose field holds it.
 //!
 //! What it guarantees: no more than its parts do; it reports schedules that nothing excludes. What it misses:
-//! chains that are kept by several updates of one variable (the seed's Counter), steps that different methods of
+//! chains that are kept by several updates of one variable (the Counter of [vonPraun04 §5.4.1]), steps that different methods of
 //! the other thread disturb one each, variables of different classes, methods of which one step is
 //! called in a loop, waits in methods that are entered with the lock.
 

@@ -1,7 +1,7 @@
 //! Rule `reassigned-lock`: a lock is taken through a field that is assigned again.
 //!
-//! No seed has it as a rule; a lock that is not one object protects nothing (seed 000, section 4.5.1, *lock
-//! not unique*). A field counts as assigned again when a method assigns it that is no constructor, no class
+//! A lock that is not one object protects nothing: *lock not unique* in [vonPraun04 §4.5.1].
+//! A field counts as assigned again when a method assigns it that is no constructor, no class
 //! initializer, and not called by these alone, unless the object was made there.
 //!
 //! **Guarantees**: every field of the input through which its code takes a lock is judged, reachable or not.

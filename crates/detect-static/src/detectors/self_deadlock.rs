@@ -1,6 +1,6 @@
 //! Rule `self-deadlock`: a thread acquires a lock that it holds already and that does not let it in twice.
 //!
-//! No seed has it: monitors let their thread in again. Locks that do not are those that the models call `once`
+//! Monitors let their thread in again. Locks that do not are those that the models call `once`
 //! (`StampedLock`), a read lock whose thread asks for the write lock (`ReentrantReadWriteLock`), and a semaphore that is made
 //! with one permit. What is certainly held flows along the edges of a method; calls are followed where
 //! only one method of the input can be meant.
@@ -58,7 +58,7 @@ enum Hold {
 }
 
 impl Hold {
-    /// Whether a thread that holds a lock in this way is stopped for ever when it wants it in another.
+    /// Whether a thread that holds a lock in this way is stopped forever when it wants it in another.
     fn excludes(self, wanted: Self) -> bool {
         match (self, wanted) {
             (Self::Permit, Self::Permit) => true,

@@ -1,6 +1,6 @@
 //! Rule `shared-constant-lock`: a monitor of an object that unrelated code may lock too.
 //!
-//! No seed has it. Such objects are string constants and interned strings, boxed values (Java keeps the
+//! Such objects are string constants and interned strings, boxed values (Java keeps the
 //! common ones and hands out the same again), the class objects of other classes, and what `getClass()` returns in a class
 //! that others extend, which is not one object but one for each of them.
 //!

@@ -1,12 +1,12 @@
-//! Rule `stale-value`: block-local atomicity (seed 003). A value that was read from a shared variable under
+//! Rule `stale-value`: block-local atomicity [Artho04 §3]. A value that was read from a shared variable under
 //! a lock is used after the lock was given back, when another thread may have changed the variable.
 //!
-//! The seed keeps for each register whether its value is shared and in which monitor block it was read,
-//! and reports every use in another block. `--strict` does that, but for three things. A use in a block
-//! nested in that of the read is none, for the lock of the read is still held: the seed's formula has it, its
-//! section 4 does not. Returning a value is no use of it, but what the caller does with the value is. And a
+//! Artho, Havelund and Biere keep for each register whether its value is shared and in which monitor block it was read,
+//! and report every use in another block. `--strict` does that, but for three things. A use in a block
+//! nested in that of the read is none, for the lock of the read is still held: the formula of [Artho04 §3] has it, the
+//! text of [Artho04 §4] does not. Returning a value is no use of it, but what the caller does with the value is. And a
 //! variable counts only if another thread may write it while the value is held, so that what is read before the
-//! start or after the end of the other threads does not (the seed's section 5.3).
+//! start or after the end of the other threads does not [Artho04 §5.3].
 //!
 //! By default the monitor block of a value is that of the locks which keep the *others* from writing: an inner
 //! lock that none of them takes makes nothing stale. And only uses that make a difference to others are
@@ -14,7 +14,7 @@
 //! shared variable is written that is guarded by the same lock.
 //!
 //! Methods are analysed in the contexts of the heap; calls are summaries of what they return, store, decide,
-//! write and wait for. The benign patterns of sections 5.3, 5.4 and 6.4 are reported with a reason that
+//! write and wait for. The benign patterns of [Artho04 §5.3, §5.4, §6.4] are reported with a reason that
 //! lowers the confidence, as a note.
 //!
 //! **Guarantees**: the variable is shared, some other thread writes it under a lock that the reader

@@ -1,7 +1,7 @@
 //! Rule `unreleased-lock`: a lock of `java.util.concurrent` that is still held on some way out of the
 //! method that acquired it.
 //!
-//! No seed has it. From every acquisition all ways are followed ([`exit_paths`]) until the lock is
+//! From every acquisition all ways are followed ([`exit_paths`]) until the lock is
 //! released, by the method itself or by one that it calls and that only releases. A method that acquires and nowhere
 //! releases is half of a pair (`begin` and `end`) and is judged only if nobody ever releases the lock; one that releases first
 //! gives away for a while what its caller holds, and is not judged.

@@ -1,9 +1,9 @@
-//! Rule `unsafe-publication`: objects that do not escape in order (seed 000, section 4.6).
+//! Rule `unsafe-publication`: objects that do not escape in order [vonPraun04 §4.6].
 //!
 //! What a thread writes before an object is visible to others is ordered before their reads only if the
 //! variable that makes it visible is not itself subject to a data race. Where it is (double-checked
 //! locking without `volatile` is the well-known case), a reader may get the reference and miss what the
-//! constructor wrote. The seed analyses again with the order of init-escape taken away, which makes
+//! constructor wrote. Von Praun analyses again with the order of init-escape taken away, which makes
 //! many reports out of one mistake; here the racy variable is the root, and all fields of the published
 //! object that may be seen half-made are reported in one finding for each class of published objects. What
 //! hangs on such an object and on nothing else is of the second order: it is reported in the same finding.

@@ -1,6 +1,6 @@
 //! Rule `wait-outside-loop`: a wait that is not repeated until its condition holds.
 //!
-//! No seed has it; the rule is that of `Object.wait` and `Condition.await` themselves, which may return
+//! The rule is that of `Object.wait` and `Condition.await` themselves, which may return
 //! without a notification. A wait counts as repeated when the code comes to it again before it releases the lock.
 //!
 //! **Guarantees**: every wait of the input that is compiled into it is judged, reachable or not.

@@ -1,4 +1,4 @@
-//! The part of an object use graph (seed 000, sections 4.1 to 4.3) that a finding is about, for people to look at: where the
+//! The part of an object use graph [vonPraun04 §4.1–4.3] that a finding is about, for people to look at: where the
 //! object is made and handed on, where the variable is accessed, where the threads that do so are started and joined.
 //!
 //! Deviations from the graph of [`unsnarl_symbolic`]: uses of one kind at one place by one thread are one, whatever the

@@ -1,4 +1,4 @@
-//! How unsafe publications are told.
+//! How unsafe publications are reported.
 
 use unsnarl_findings::{AccessKind, Rule, Variable};
 

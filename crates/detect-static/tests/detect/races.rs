@@ -1,4 +1,4 @@
-//! How data races are told.
+//! How data races are reported.
 
 use unsnarl_detect_static::Options;
 use unsnarl_findings::{AccessKind, Confidence, Rule, Severity, Variable};

@@ -1,4 +1,4 @@
-//! Traces as text, in the STD form of the RAPID project: one event a line,
+//! Traces as text, in the STD form of the RAPID project [Rapid, formats]: one event a line,
 //! `thread|operation|location`, for example `T0|w(V1)|12`.
 //!
 //! | operation | meaning |

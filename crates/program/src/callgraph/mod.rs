@@ -1,6 +1,6 @@
 //! Who calls whom: variable-type analysis over the reachable program.
 //!
-//! After Sundaresan et al., "Practical Virtual Method Call Resolution for Java" (OOPSLA 2000), built
+//! After [Sundaresan00, variable-type analysis], built
 //! on the fly: a variable, a field, the elements of the arrays of a type and the result of a method
 //! have each a set of the types of the objects they may refer to; assignments, casts and calls move
 //! types between them; a call leads to the methods that the types of its receiver select, and a method

@@ -1,4 +1,4 @@
-//! The abstract threads that the heap analysis distinguishes (seed 000, section 3.2): the one that begins
+//! The abstract threads that the heap analysis distinguishes [vonPraun04 §3.2]: the one that begins
 //! by itself, the one of class initializers, the mixture of all, and one for each statement that starts something on a
 //! certain object.
 

@@ -4,9 +4,8 @@
 //! 1. [`control_flow`] decodes the instructions and finds the blocks. Subroutines of old class files
 //!    are inlined by giving a block one copy for each chain of `jsr` that leads to it.
 //! 2. [`translate`] runs each block on a symbolic stack, in reverse postorder, and emits statements.
-//! 3. [`variables`] finds the value of a local variable at the entry of a block, after Braun et al.,
-//!    "Simple and Efficient Construction of Static Single Assignment Form" (CC 2013), without its
-//!    recursion: a phi is placed at every join that a read runs into, and phis that turn out to choose
+//! 3. [`variables`] finds the value of a local variable at the entry of a block, after [Braun13 §2],
+//!    without its recursion: a phi is placed at every join that a read runs into, and phis that turn out to choose
 //!    between equal values are removed at the end. A phi that nobody reads is never made.
 //!
 //! [`finish`] numbers everything anew and infers the types that depend on phis; [`dynamic`] turns the call sites of

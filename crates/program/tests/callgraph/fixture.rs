@@ -80,7 +80,7 @@ impl Fixture {
             _ => (text, None),
         };
         let (word, names) = text.split_once(' ').unwrap_or((text, ""));
-        // A start is told with its kind.
+        // A start is reported with its kind.
         let (word, names) = match (word, names.split_once(' ')) {
             ("start", Some((kind, names))) => (format!("start {kind}"), names),
             _ => (word.to_owned(), names),

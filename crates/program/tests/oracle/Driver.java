@@ -1,7 +1,7 @@
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 
-/** Calls static methods with the seeds 0 to n-1 and prints a line for each: {@code Class.method(3) = result}. */
+/** Calls static methods with the arguments 0 to n-1 and prints a line for each: {@code Class.method(3) = result}. */
 public class Driver {
     public static void main(String[] arguments) throws Exception {
         int seeds = Integer.parseInt(arguments[0]);

@@ -102,7 +102,7 @@ impl Compiler {
     }
 }
 
-/// Calls static methods, named `Class.method`, with the seeds below `seeds`, in a JVM and in the
+/// Calls static methods, named `Class.method`, with the arguments below `seeds`, in a JVM and in the
 /// interpreter; the lines that they print must be the same.
 pub(crate) fn compare(jdk: &Path, name: &str, folder: &Path, methods: &[String], seeds: i32) {
     let expected = run_in_jvm(jdk, folder, methods, seeds);

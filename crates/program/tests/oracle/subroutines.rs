@@ -46,7 +46,7 @@ pub(crate) fn subroutines_run_alike() {
     }
 }
 
-/// Writes one method; its argument, the seed, is variable 0.
+/// Writes one method; its argument is variable 0.
 struct Assembler<'m, 'a> {
     code: &'m mut CodeEditor,
     class: &'m mut ClassEditor<'a>,

@@ -18,7 +18,7 @@ const MOST_FRAMES: usize = 12;
 /// How many frames next to the root of the thread stay when a stack is cut.
 const OUTER_FRAMES: usize = 3;
 
-/// How many lines of source are shown before and behind that of an access.
+/// How many lines of source are shown before and after that of an access.
 const AROUND: u32 = 1;
 
 /// Writes one finding.

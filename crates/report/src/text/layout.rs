@@ -45,7 +45,7 @@ pub(super) fn wrapped(text: &str, column: usize, margin: &Margin) -> String {
     broken
 }
 
-/// The text without what does not fit behind `column`.
+/// The text without what does not fit before `column`.
 pub(super) fn cut(text: &str, column: usize) -> String {
     let room = WIDTH.saturating_sub(column);
     match text.chars().count() > room {

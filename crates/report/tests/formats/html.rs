@@ -211,7 +211,7 @@ fn hostile_names_do_nothing_and_long_cycles_are_drawn() {
     }
 }
 
-/// How fast it is depends on the machine; that it works at all is what can be told.
+/// How fast it is depends on the machine; that it works at all is what can be asserted.
 #[test]
 fn thousands_of_findings_can_be_filtered_and_gone_through() {
     let page = written(&sample::many(5000), Sources::NONE);

@@ -1,5 +1,5 @@
 //! What contexts do, step by step: their accesses and calls, and the lock scopes in which they happen (the
-//! raw material of the method views and lock views of seed 000, section 5.2.1).
+//! raw material of the method views and lock views of [vonPraun04 §5.2.1]).
 //!
 //! A *lock scope* begins where a method takes a lock that its thread does not hold yet, and is named by the
 //! statement that takes it. A call of a library method that is atomic by its model, or takes a lock itself, is

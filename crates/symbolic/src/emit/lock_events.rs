@@ -1,6 +1,6 @@
-//! What threads do with locks that other threads may want, and what they wait for (seed 000, section 6.2.1).
+//! What threads do with locks that other threads may want, and what they wait for [vonPraun04 §6.2.1].
 //!
-//! The seed records strings of locks. Here each acquisition is recorded with the locks that are held then and how they
+//! Von Praun records strings of locks. Here each acquisition is recorded with the locks that are held then and how they
 //! are reached from the acquired one, so that the same object taken twice is known where its path is the same.
 //! An acquisition that certainly is of a held lock does not wait and is not recorded, nor are locks that nobody else can
 //! see yet.

@@ -212,8 +212,8 @@ impl Executor<'_, '_> {
     }
 
     /// At the end of a loop that joins all that was collected in a container, all of it has ended. At the end
-    /// of any other loop every round of which joins a thread, all of them are taken to have ended (section
-    /// 4.1), if nothing else joins them.
+    /// of any other loop every round of which joins a thread, all of them are taken to have ended
+    /// [vonPraun04 §4.1], if nothing else joins them.
     fn exit_loop(
         &self,
         frame: &Frame,

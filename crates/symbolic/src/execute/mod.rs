@@ -1,12 +1,12 @@
-//! The symbolic execution (seed 000, section 3.4): every abstract thread runs from its entry methods
+//! The symbolic execution [vonPraun04 §3.4]: every abstract thread runs from its entry methods
 //! on, with the state of [`State`] along the control flow of each method. This file holds the contexts and the worklist;
 //! the others change the state: along a method ([`flow`]), at a statement ([`transfer`], [`effects`]) and at a call
 //! ([`entry`], [`calls`]).
 //!
 //! A *context* is a method in its heap context together with the state in which it is entered; it is
-//! processed once for all calls that enter it alike (call caching, section 3.4.2), and a call of a
-//! method that does nothing of interest to other threads is not followed (call clipping). Unlike in the
-//! seed the state follows the control flow, so that the order of accesses, starts and joins need not be
+//! processed once for all calls that enter it alike (call caching, [vonPraun04 §3.4.2]), and a call of a
+//! method that does nothing of interest to other threads is not followed (call clipping). Unlike in von
+//! Praun's analysis the state follows the control flow, so that the order of accesses, starts and joins need not be
 //! recovered from graphs afterwards.
 
 mod calls;

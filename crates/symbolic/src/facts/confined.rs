@@ -1,7 +1,7 @@
-//! Objects that belong to one instance of a thread (seed 000, section 3.4.3): the object that the
+//! Objects that belong to one instance of a thread [vonPraun04 §3.4.3]: the object that the
 //! thread runs on, if nobody else has it, and what can be reached from there and from nowhere else.
 //!
-//! The seed has two algorithms, one by accesses and one by confinement. Both ask the same of the heap
+//! Von Praun has two algorithms, one by accesses and one by confinement. Both ask the same of the heap
 //! here: a thread gets hold of an object only by loading it from an object that is confined already, by
 //! making it, or as the object that it runs on. What was made by somebody else must moreover have been
 //! stored into one host only.

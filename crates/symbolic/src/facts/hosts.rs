@@ -1,7 +1,7 @@
-//! Objects that belong to one host (seed 000, section 3.3.6): each of them is stored into a field of one
+//! Objects that belong to one host [vonPraun04 §3.3.6]: each of them is stored into a field of one
 //! object only, by whoever makes it. Whoever reaches it by that field has reached it from the same host.
 //!
-//! The seed asks that a reference never leaves its host. Here it may: an access by a reference that left
+//! Von Praun asks that a reference never leaves its host. Here it may: an access by a reference that left
 //! is not related to the host by a path, so that the host's lock does not count for it.
 
 use std::cell::Cell;

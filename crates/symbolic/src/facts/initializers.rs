@@ -1,6 +1,6 @@
 //! Classes whose initializers need each other (JLS 12.4.2). Who initializes a class holds its initialization lock
 //! and waits for the classes that its initializer uses, and for the class above it. Two threads that begin at
-//! different ends of a cycle wait for each other for ever.
+//! different ends of a cycle wait for each other forever.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

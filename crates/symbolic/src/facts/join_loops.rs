@@ -1,6 +1,6 @@
 //! Threads that are collected in a container until a loop joins all of them.
 //!
-//! Section 4.1 takes a single join of an abstract thread to wait for all of its instances. That is certain,
+//! [vonPraun04 §4.1] takes a single join of an abstract thread to wait for all of its instances. That is certain,
 //! not assumed, where every instance is put into an array or collection from which nothing is ever taken
 //! away, and a loop that goes over the whole of it joins each element. The container is one object for the
 //! whole run, or the method that joins has made it when no instance was running.

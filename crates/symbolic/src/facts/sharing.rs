@@ -1,4 +1,4 @@
-//! Which threads access which object (seed 000, sections 3.3.4 and 3.4.3), found without regard to
+//! Which threads access which object [vonPraun04 §3.3.4, §3.4.3], found without regard to
 //! the order of statements, before the symbolic execution.
 
 use std::borrow::Cow;
@@ -185,7 +185,7 @@ impl SharingFacts {
     }
 
     /// The objects that can be reached from static fields, from what threads run on and are started in,
-    /// or from what clients bring (section 3.3.1). No other can be seen by two threads.
+    /// or from what clients bring [vonPraun04 §3.3.1]. No other can be seen by two threads.
     fn global(&self, heap: &Heap<'_>, threads: &Threads) -> EntitySet<ObjectId> {
         let statics = heap.static_fields().flat_map(|(_, to)| to.iter().copied());
         let places = heap.static_places().flat_map(|to| to.iter().copied());

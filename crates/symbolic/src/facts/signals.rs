@@ -1,7 +1,7 @@
 //! Which signals are worth following: those that one unique thread sends and another receives, and those
 //! that each object carries for the thread that made it or that it belongs to.
 //!
-//! A signal is a volatile field, or what models call a channel (seed 000 has no such thing). Found
+//! A signal is a volatile field, or what models call a channel (an addition to [vonPraun04 §4.3]). Found
 //! without regard to the order of statements, before the symbolic execution.
 
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ pub(crate) struct Ends {
 
 impl Ends {
     /// Whether all threads that send are waited for at one place, as far as that can be known: the
-    /// heuristic that section 4.1 has for joins.
+    /// heuristic that [vonPraun04 §4.1] has for joins.
     pub(crate) fn is_waited_for_once(&self) -> bool {
         self.waits.len() == 1 && !self.is_polled
     }

@@ -1,4 +1,4 @@
-//! Abstract threads and how often things happen (seed 000, sections 3.2 and 3.4.4).
+//! Abstract threads and how often things happen [vonPraun04 §3.2, §3.4.4].
 //!
 //! An abstract thread is *unique* if it stands for one thread at run time: the main thread, a class
 //! initializer, and a thread whose start is executed at most once. A method in a context is executed at

@@ -1,4 +1,4 @@
-//! Object use graphs (seed 000, sections 4.1 to 4.3): the life of one object, as the events that concern
+//! Object use graphs [vonPraun04 §4.1–4.3]: the life of one object, as the events that concern
 //! it and how they follow each other. Built when somebody wants to look at one; the order of accesses
 //! does not come from here, but from the state of the symbolic execution.
 //!
@@ -107,7 +107,7 @@ pub enum UseKind {
 }
 
 impl UseKind {
-    /// The word of the seed.
+    /// The word of [vonPraun04 §4.1].
     pub fn word(self) -> &'static str {
         match self {
             Self::Entry => "ENTRY",
@@ -562,7 +562,7 @@ impl<'b, 'm> Builder<'b, 'm> {
         }
         for (control, used) in nodes.iter() {
             let is_start = used.kind == UseKind::Start;
-            // A start counts only if one thread issues it (section 4.1).
+            // A start counts only if one thread issues it [vonPraun04 §4.1].
             if used.threads.is_empty() || is_start && !self.execution.is_unique_thread(used.thread)
             {
                 continue;

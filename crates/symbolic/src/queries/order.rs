@@ -1,4 +1,4 @@
-//! Which accesses cannot overlap (seed 000, sections 4.3 and 4.4): by the order of threads, and by
+//! Which accesses cannot overlap [vonPraun04 §4.3, §4.4]: by the order of threads, and by
 //! locks.
 
 use unsnarl_entity::EntityId;

@@ -8,7 +8,7 @@ use crate::order::{is_safe_by, is_unsafe};
 const JOIN: Order = Order::Join { is_assumed: false };
 const LOOP_JOIN: Order = Order::Join { is_assumed: true };
 
-/// Threads that add to `x` under a lock, started and joined in loops; `x` is read behind that. Each case
+/// Threads that add to `x` under a lock, started and joined in loops; `x` is read after that. Each case
 /// beside another differs from it in one thing.
 pub(crate) fn cases() -> Vec<Case> {
     let certain = |name, main| loop_join(name, "", main, JOIN);

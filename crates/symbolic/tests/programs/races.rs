@@ -148,7 +148,7 @@ class Main {
         let philo = a.execution.events[eaten[0]].objects[0];
         let graph = a.execution.object_use_graph(&a.program, philo);
         let count = |kind| graph.nodes.values().filter(|used| used.kind == kind).count();
-        // Figure 4.1 of the seed; the elements of the array are loaded by both calls.
+        // [vonPraun04, fig. 4.1]; the elements of the array are loaded by both calls.
         assert_eq!((count(UseKind::New), count(UseKind::Start), count(UseKind::Join)), (1, 1, 1));
         assert_eq!((count(UseKind::Put), count(UseKind::Get)), (2, 2));
         assert!(graph.nodes.values().any(|used| used.kind == UseKind::Put && used.is_new_safe));

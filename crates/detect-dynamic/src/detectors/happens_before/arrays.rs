@@ -1,8 +1,7 @@
 //! The states of the elements of arrays. Loops access elements at equal distances, so that neighbours, or every second
 //! element, have the same state: one state stands for all of them until they are accessed differently.
 //!
-//! The idea is that of J. Wilcox, P. Finch, C. Flanagan and S. N. Freund, *Array Shadow State Compression for Precise
-//! Dynamic Race Detection*, ASE 2015. An array is cut into blocks. The elements of a block are put in an order in which
+//! The idea is that of [Wilcox15, compressed shadow states]. An array is cut into blocks. The elements of a block are put in an order in which
 //! those at the distance of its accesses are neighbours, and runs of neighbours share a state. A block that has too many
 //! runs has a state for each element, until all are the same again.
 //!

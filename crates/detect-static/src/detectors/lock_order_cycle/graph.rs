@@ -1,9 +1,9 @@
-//! The lock-order graph (seed 000, section 6.2.3): who waits for which lock while holding which.
+//! The lock-order graph [vonPraun04 §6.2.3]: who waits for which lock while holding which.
 //!
 //! Its nodes are threads that wait for a lock while they hold another. One leads to the next if the lock that it waits for
 //! may be the one that the next holds. Both may be one of several objects: these are kept together as long as the
 //! execution does, since large programs have many times more pairs of objects than acquisitions. Acquisitions at the same
-//! moment with the same locks are one node, wherever they are in the code. Unlike in the seed, whose
+//! moment with the same locks are one node, wherever they are in the code. Unlike in von Praun's graph, whose
 //! locks are taken for single objects, a lock that stands for several can lead to itself.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which methods break the chain (seed 000, sections 5.1 and 5.2.2): two of their steps, and a lock scope of
+//! Which methods break the chain [vonPraun04 §5.1, §5.2.2]: two of their steps, and a lock scope of
 //! another thread that can come between them.
 //!
 //! Contexts are judged callees first, and a variable that breaks the chain in a method is not looked at again

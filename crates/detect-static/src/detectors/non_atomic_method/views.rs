@@ -1,4 +1,4 @@
-//! Lock views and method views (seed 000, section 5.2.1): what is read and updated in each lock scope, and
+//! Lock views and method views [vonPraun04 §5.2.1]: what is read and updated in each lock scope, and
 //! which lock scopes are below each context. As variables of different classes are judged apart, a lock scope has a view
 //! for each class; lock scopes that do the same with a class share it.
 

@@ -1,5 +1,5 @@
 //! The data flow of one method: which of its values come from which reads, and which locks were given back
-//! since (seed 003, sections 3 and 4).
+//! since [Artho04 §3, §4].
 //!
 //! What is computed from values comes from where they come from, and so does the result of a call: it is
 //! an operation on its arguments, and besides returns what its summary says.

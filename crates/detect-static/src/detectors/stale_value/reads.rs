@@ -178,7 +178,7 @@ fn is_judged(describe: &Describe<'_, '_>, event: &Event, options: &Options) -> b
     }
 }
 
-/// The sets of guards that keep other threads from writing what an access reads. By the seed's rule that is
+/// The sets of guards that keep other threads from writing what an access reads. By the rule of [Artho04 §3] that is
 /// the lock that was taken last, whatever the others hold.
 fn protections(
     describe: &Describe<'_, '_>,

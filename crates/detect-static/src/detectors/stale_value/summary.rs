@@ -27,7 +27,7 @@ pub(super) enum Source {
     Parameter(u16),
 }
 
-/// That a value comes from a source: the state of a register in the seed, where a monitor block is given by
+/// That a value comes from a source: the state of a register in [Artho04 §3], where a monitor block is given by
 /// the guards of the read that are not held any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Taint {
