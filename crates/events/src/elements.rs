@@ -11,7 +11,7 @@ use crate::ObjectId;
 pub struct Elements {
     array: u32,
     first: u32,
-    /// How many there are behind the first.
+    /// How many there are after the first.
     behind: u16,
     distance: i8,
 }
@@ -23,8 +23,8 @@ impl Elements {
         Self { array: array.index() as u32, first: index, behind: 0, distance: 1 }
     }
 
-    /// As many elements as are told behind the first, each at the distance from the one before; none if an index would
-    /// not be one of Java, or if this cannot be told as one.
+    /// As many elements as are accessed after the first, each at the distance from the one before; none if an index would
+    /// not be one of Java, or if this cannot be one event.
     #[must_use]
     pub fn range(array: ObjectId, first: u32, distance: i16, behind: u16) -> Option<Self> {
         if behind == 0 {
@@ -61,7 +61,7 @@ impl Elements {
         if self.distance < 0 { self.first } else { self.last() }
     }
 
-    /// Whether every element is behind the one before.
+    /// Whether every element is after the one before.
     #[must_use]
     pub fn ascends(self) -> bool {
         self.distance > 0

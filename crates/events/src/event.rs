@@ -82,8 +82,8 @@ pub enum Operation {
     Enter(MethodId),
     /// A method is left, also by an exception.
     Exit(MethodId),
-    /// Has made an object, which nobody else knows. It may be told when the construction begins, and once more
-    /// behind it, at the place of the `new`. [`Tables::makers`](crate::Tables::makers) tells on whose behalf.
+    /// Has made an object, which nobody else knows. It may be recorded when the construction begins, and once more
+    /// after it, at the place of the `new`. [`Tables::makers`](crate::Tables::makers) has on whose behalf.
     Allocate(ObjectId),
     /// Is about to store a reference.
     Store(StoreId),
@@ -103,7 +103,7 @@ pub enum Operation {
     ForgetLock(LockId),
     /// The channel is gone, as a lock may be.
     ForgetChannel(ChannelId),
-    /// The locks and channels that are gone have been told; all tables still have them. The last event of its batch.
+    /// The locks and channels that are gone have been named; all tables still have them. The last event of its batch.
     Swept,
     /// A block begins that is meant to be atomic (`begin` in STD).
     TransactionBegin,

@@ -110,7 +110,7 @@ impl<K: EntityId> Names<K> {
     }
 }
 
-/// The number behind the letter, unless another name would have the same one.
+/// The number after the letter, unless another name would have the same one.
 #[inline]
 fn number_behind(letter: u8, name: &[u8]) -> Option<u64> {
     let (&first, digits) = name.split_first()?;

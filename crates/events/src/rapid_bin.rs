@@ -27,7 +27,7 @@ const EVENT: usize = 8;
 /// How many events are read at once.
 const BATCH: usize = 8192;
 
-/// The most threads that 10 bits tell apart.
+/// The most threads that 10 bits distinguish.
 const MOST_THREADS: u16 = 1024;
 
 /// Whether a file that begins with this byte is RapidBin: the high byte of a possible number of

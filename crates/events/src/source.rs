@@ -80,10 +80,10 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// How many problems are told one by one.
+    /// How many problems are reported one by one.
     const MOST_TOLD: usize = 5;
 
-    /// Takes a problem in. What it says is only made when it will be told.
+    /// Takes a problem in. What it says is only made when it will be reported.
     pub fn add(&mut self, problem: impl FnOnce() -> Problem) {
         self.count += 1;
         if self.first.len() < Self::MOST_TOLD {

@@ -75,7 +75,7 @@ pub struct Thread {
 pub enum Lock {
     /// The monitor of an object, or a lock that is an object.
     Object(ObjectId),
-    /// A lock of which the trace tells a name and nothing else.
+    /// A lock of which the trace has a name and nothing else.
     Named(NameId),
 }
 
@@ -88,7 +88,7 @@ pub enum Variable {
     Static(FieldId),
     /// The element of an array at an index.
     Element(ObjectId, u32),
-    /// A variable of which the trace tells a name and nothing else.
+    /// A variable of which the trace has a name and nothing else.
     Named(NameId),
 }
 
@@ -99,14 +99,14 @@ pub enum Channel {
     Volatile(VariableId),
     /// A synchronizer of a library.
     Object(ObjectId),
-    /// A channel of which the trace tells a name and nothing else.
+    /// A channel of which the trace has a name and nothing else.
     Named(NameId),
 }
 
 /// A method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// The binary name of its class, with dots; none if the trace does not tell.
+    /// The binary name of its class, with dots; none if the trace does not have it.
     pub class: Option<NameId>,
     /// Its name.
     pub name: NameId,

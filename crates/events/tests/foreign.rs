@@ -1,4 +1,4 @@
-//! The readers of foreign traces: what is written is read back, what is damaged is skipped and told.
+//! The readers of foreign traces: what is written is read back, what is damaged is skipped and reported.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ impl Read for Dripping<'_> {
     }
 }
 
-/// All events, and what was told about the rest.
+/// All events, and what was reported about the rest.
 fn all(source: &mut dyn Source) -> Result<(Vec<Event>, Vec<String>), TraceError> {
     let (mut events, mut batch) = (Vec::new(), Vec::new());
     loop {

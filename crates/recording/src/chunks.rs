@@ -105,10 +105,10 @@ impl Chunk {
         self.next >= self.place.size as usize / 8
     }
 
-    /// Appends the events that were written since the last time. The word behind the last one is zero or
+    /// Appends the events that were written since the last time. The word after the last one is zero or
     /// says that the thread has left the chunk, or there is none.
     ///
-    /// A range of elements grows until its thread's next number: what has no number behind it is read only when
+    /// A range of elements grows until its thread's next number: what has no number after it is read only when
     /// it `is_final`, because nobody writes any more. So the words of events are taken when the number is seen, and not
     /// before.
     pub fn read(&mut self, is_final: bool, to: &mut Words) -> Result<(), Damage> {
@@ -160,12 +160,12 @@ impl Chunk {
 
 /// The events of a chunk from a word on.
 struct Scanned {
-    /// Behind the last word of the last event, and its kind.
+    /// After the last word of the last event, and its kind.
     end: usize,
     last: Option<Kind>,
     /// The same of the last event that has a number.
     numbered: (usize, Option<Kind>),
-    /// The word behind the last event, 0 if there is none.
+    /// The word after the last event, 0 if there is none.
     behind: u64,
 }
 
@@ -270,7 +270,7 @@ mod tests {
         ChunkPlace { arena: 0, offset: 0, size: bytes.len() as u32, thread: 7, sequence: 3 }
     }
 
-    /// A chunk that nobody writes into any more, whose words are put behind others.
+    /// A chunk that nobody writes into any more, whose words are put after others.
     fn chunk(bytes: &[u8], to: &mut Words) -> Result<Chunk, Damage> {
         let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
         let header = words.clone().collect::<Vec<_>>().first_chunk().copied().unwrap_or_default();

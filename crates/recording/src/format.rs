@@ -59,13 +59,13 @@ pub fn arena_file(arena: u32) -> String {
 
 /// The first eight bytes of an arena; chunks follow.
 pub const ARENA_MARK: &[u8; 8] = b"UNSNARL\x01";
-/// The first four bytes of a chunk, behind which four bytes give its size with the header.
+/// The first four bytes of a chunk, after which four bytes give its size with the header.
 pub const CHUNK_MARK: u32 = 0x4B4E_4843;
 /// The size of a chunk's header: mark and size, the number of its thread, its place in the thread's
 /// sequence of chunks.
 pub const CHUNK_HEADER: usize = 24;
 
-/// Behind the last event of a chunk that its thread has left, if there is room.
+/// After the last event of a chunk that its thread has left, if there is room.
 pub const END_OF_CHUNK: u64 = 255;
 
 /// The kind of an event: the lowest eight bits of its first word. The site is in the 32 bits above.
@@ -204,7 +204,7 @@ impl Kind {
         Self::words_of(self as u8) - 1
     }
 
-    /// Whether the word behind the first is the place in the order of all synchronization.
+    /// Whether the word after the first is the place in the order of all synchronization.
     #[must_use]
     #[inline]
     pub fn is_numbered(self) -> bool {

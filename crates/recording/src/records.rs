@@ -57,7 +57,7 @@ pub struct SiteRecord {
     pub descriptor: Vec<u8>,
     /// Whether the method is static.
     pub is_static: bool,
-    /// The source file; empty if the class does not tell.
+    /// The source file; empty if the class does not have it.
     pub file: Vec<u8>,
     /// The line in it.
     pub line: Option<u16>,

@@ -242,7 +242,7 @@ impl Finished {
         Self { folder, sums, tables: TableFiles::default(), arena: None }
     }
 
-    /// Appends the words of a chunk behind its header, which is told.
+    /// Appends the words of a chunk after its header, which is given.
     fn chunk(&mut self, place: &ChunkPlace, to: &mut Vec<u64>) -> io::Result<Header> {
         let (start, size) = (u64::from(place.offset), u64::from(place.size));
         let (_, name, file, length) = match &mut self.arena {

@@ -75,7 +75,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Those of a folder; none if it has none. Tables that are not as they were recorded are told.
+    /// Those of a folder; none if it has none. Tables that are not as they were recorded are reported.
     pub(crate) fn open(folder: &Path, problems: &mut Problems) -> Self {
         let mut sums = Self::default();
         let text = match read(folder, SUMS_FILE) {
@@ -97,7 +97,7 @@ impl Sums {
             }
         }
         for table in TABLES {
-            // What cannot be read is told when it is needed.
+            // What cannot be read is reported when it is needed.
             let bytes = read(folder, table).ok().flatten().unwrap_or_default();
             if !sums.fits(table, 0, &[&bytes]) {
                 let found = "other bytes".to_owned();

@@ -7,7 +7,7 @@
 //! The slot of a thread that has ended is given to a new thread when the one that starts it knows all
 //! that the old thread did. The new one then comes after the old one altogether, so that an epoch of
 //! the slot means the same whichever of the two it was. A program that starts and joins a hundred
-//! thousand threads, a few at a time, has clocks with a few slots. What a thread only learned behind what it last published
+//! thousand threads, a few at a time, has clocks with a few slots. What a thread only learned after what it last published
 //! need not be known: nothing was done there.
 //!
 //! What a thread publishes is when it did so and what it knew then. Most that is published at different times differs by

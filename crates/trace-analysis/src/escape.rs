@@ -6,7 +6,7 @@
 //! is not watched, or when it is the object of a thread that is started; and with it escapes all that it refers to.
 //!
 //! Deviations:
-//! - An object of which something is told before its allocation has escaped: where it was made is not known.
+//! - An object that an event names before its allocation has escaped: where it was made is not known.
 //! - An object refers to all that was ever stored into it, also if that was overwritten since.
 //! - When another thread accesses an object, the object has escaped, however it came there: reflection, deserialization
 //!   and code without probes hand objects over without an event. What its maker did until then is dropped.
@@ -25,7 +25,7 @@ pub struct Escape {
 
 #[derive(Clone, Debug, Default)]
 enum Known {
-    /// Nothing was told of it.
+    /// No event has named it.
     #[default]
     Nothing,
     /// Who made it, and what was stored into it.
@@ -34,7 +34,7 @@ enum Known {
 }
 
 impl Escape {
-    /// Takes in an event, and tells whether it is to be looked at.
+    /// Takes in an event, and returns whether it is to be looked at.
     pub fn keeps(&mut self, event: &Event, tables: &Tables) -> bool {
         match event.operation {
             Operation::Allocate(object) => {

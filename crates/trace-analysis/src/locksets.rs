@@ -278,7 +278,7 @@ impl Locksets {
         self.dying.insert(lock);
     }
 
-    /// All locks that have died were told. Where a trace lacks releases somebody may still seem to hold one.
+    /// All locks that have died were retired. Where a trace lacks releases somebody may still seem to hold one.
     pub fn release_dead(&mut self) {
         let dying = std::mem::take(&mut self.dying);
         for thread in self.threads.values_mut() {

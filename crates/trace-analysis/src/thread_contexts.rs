@@ -85,7 +85,7 @@ impl ThreadContexts {
         locks: LocksetId,
         tables: &Tables,
     ) -> Access {
-        // A lock that was entered several times is told once.
+        // A lock that was entered several times is listed once.
         let locks: IndexSet<RetainedLockId> = self.locksets.locks(locks).into_iter().collect();
         let locks = locks.into_iter().map(|held| self.lock(held, tables)).collect();
         let stack = stack((by, site), self.calls.sites(calls), tables);

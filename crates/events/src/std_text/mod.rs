@@ -15,7 +15,7 @@
 //! `stop` (of a thread), `enter(M)` and `exit(M)`; other tools do not know these.
 //!
 //! A location is a decimal number below 2^32. Names are any bytes but `|`, `(`, `)` and white space.
-//! Empty lines are skipped, and so is everything from `//` on at the beginning of a line or behind
+//! Empty lines are skipped, and so is everything from `//` on at the beginning of a line or after
 //! the location.
 
 mod names;

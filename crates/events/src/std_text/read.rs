@@ -254,7 +254,7 @@ fn parse_operation<'l>(
     }))
 }
 
-/// The number, if nothing but white space and a comment comes behind it.
+/// The number, if nothing but white space and a comment comes after it.
 #[inline]
 fn parse_location(text: &[u8]) -> Option<SiteId> {
     let mut number: u64 = 0;
