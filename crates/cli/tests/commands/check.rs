@@ -152,6 +152,10 @@ fn a_program_that_begins_nowhere_is_an_error_with_advice() {
     }";
     let project = Project::new("Hidden.java", source);
     let classes = project.classes();
+    // A class file of Java 25 or later may begin there.
+    let mut javac = unsnarl_testing::jdk().command("javac");
+    javac.args(["--release", "17", "-d"]).arg(&classes);
+    unsnarl_testing::run(javac.arg(project.folder.path().join("Hidden.java")));
     let outcome = check(&[text(&classes)]);
     assert_eq!((outcome.status, messages(&outcome).len()), (2, 1), "{}", outcome.messages);
     for word in ["no main method", "Hidden.main is not 'public static", "--entry", "--library"] {
