@@ -1,15 +1,10 @@
 //! From the events of the runtime to those of the event model.
 
-mod calls;
-mod effects;
-mod elements;
-mod forget;
 mod ids;
-mod places;
+mod library;
+mod lifetimes;
 mod plain;
-mod sites;
 mod stacks;
-mod tasks;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,15 +20,15 @@ use unsnarl_models::Models;
 use unsnarl_recording::chunks::{RawEvent, RawEvents};
 use unsnarl_recording::class_table::ClassTable;
 use unsnarl_recording::format::Kind;
-use unsnarl_recording::records::{SiteOperation, SiteRecord, StackRecord, Volatility};
+use unsnarl_recording::records::{SiteOperation, SiteRecord, StackRecord};
 
-use self::calls::{Emit, InThread, KnownCalls};
-use self::elements::VariableIds;
-use self::forget::Lives;
-use self::ids::{Groups, Member, ObjectIds, Pages};
-use self::places::Orders;
+use self::ids::objects::{Groups, Member, ObjectIds, Pages};
+use self::ids::sites::{SiteIds, missing_site};
+use self::ids::variables::VariableIds;
+use self::library::operands::Orders;
+use self::library::{Emit, InThread, KnownCalls};
+use self::lifetimes::Lives;
 use self::plain::{Does, PlainPlaces};
-use self::sites::{SiteIds, missing_site};
 use self::stacks::Stacks;
 use super::recent::Recent;
 

@@ -5,8 +5,8 @@ use unsnarl_events::{Event, FieldId, Operation, Problems, SiteId};
 use unsnarl_recording::chunks::RawEvents;
 use unsnarl_recording::format::Kind;
 
-use super::calls::Emit;
-use super::ids::Member;
+use super::ids::objects::Member;
+use super::library::Emit;
 use super::{Strided, Translator};
 
 /// Places with larger numbers are not of this recorder, or damaged.

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_events::{MethodId, Operation, Site, SiteId, Sites};
 
 use super::Translator;
-use super::calls::Emit;
+use super::library::Emit;
 
 /// The methods that threads have entered and not left.
 #[derive(Debug, Default)]

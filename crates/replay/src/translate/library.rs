@@ -19,7 +19,11 @@ use unsnarl_recording::format::{
 };
 use unsnarl_recording::records::{Dispatch, MethodName, SiteOperation};
 
-use super::{Translator, effects};
+pub(super) mod effects;
+pub(super) mod operands;
+pub(super) mod tasks;
+
+use super::Translator;
 
 /// What a place in a sentence stands for: an object by its id, or something that only models know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

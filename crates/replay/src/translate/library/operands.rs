@@ -7,13 +7,13 @@ use unsnarl_events::{Channel, ChannelId, FieldId, LockId, ThreadId, Variable, Va
 use unsnarl_models::{CONTENTS, MemberKind, ModelPlace, Reflect};
 use unsnarl_recording::class_table::internal_name;
 
-use super::Translator;
-use super::calls::{Call, Value};
 use super::tasks::Started;
+use super::{Call, Value};
+use crate::translate::Translator;
 
 /// What the library has in its hands.
 #[derive(Debug, Default)]
-pub(super) struct Orders {
+pub(in crate::translate) struct Orders {
     /// What is in the slots of objects.
     slots: FxHashMap<Value, Slots>,
     /// The slots of other objects that get what is put into one of these: the workers of the collector in a collector.
@@ -22,38 +22,38 @@ pub(super) struct Orders {
     statics: FxHashMap<(Box<str>, Box<str>), Value>,
     made: usize,
     /// There is one for each object that is handed over: small keys matter.
-    pub(super) channels: FxHashMap<Key, ChannelId>,
+    pub(in crate::translate) channels: FxHashMap<Key, ChannelId>,
     /// How often a thread holds a lock for itself, and how often it shares it.
-    pub(super) held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
+    pub(in crate::translate) held: FxHashMap<(ThreadId, LockId), (u32, u32)>,
     /// The locks that were given up to wait on a condition.
-    pub(super) waited_on: FxHashMap<Value, LockId>,
+    pub(in crate::translate) waited_on: FxHashMap<Value, LockId>,
     /// The threads of `Thread` objects.
-    pub(super) threads: FxHashMap<Value, ThreadId>,
+    pub(in crate::translate) threads: FxHashMap<Value, ThreadId>,
     /// The `Thread` objects of threads, as far as somebody has named them.
-    pub(super) objects: FxHashMap<ThreadId, Value>,
-    pub(super) ended: FxHashSet<ThreadId>,
+    pub(in crate::translate) objects: FxHashMap<ThreadId, Value>,
+    pub(in crate::translate) ended: FxHashSet<ThreadId>,
     /// The fields that handles and updaters stand for.
     handles: FxHashMap<Value, Handle>,
     /// The fields at offsets, with the classes that declare them.
     offsets: FxHashMap<u64, Declared>,
-    pub(super) started: FxHashMap<Value, Started>,
+    pub(in crate::translate) started: FxHashMap<Value, Started>,
     /// Where else the end of what was started in a group is sent to.
-    pub(super) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
+    pub(in crate::translate) attached: FxHashMap<Value, SmallVec<[ChannelId; 1]>>,
     /// What ends before a group does, because it waits for it where nobody sees it.
-    pub(super) links: FxHashMap<Value, SmallVec<[Value; 1]>>,
-    pub(super) serial: FxHashSet<Value>,
+    pub(in crate::translate) links: FxHashMap<Value, SmallVec<[Value; 1]>>,
+    pub(in crate::translate) serial: FxHashSet<Value>,
 }
 
 impl Orders {
     /// Whether something is known only to models and was made by a call.
-    pub(super) fn is_made_for_one(&self, value: Value) -> bool {
+    pub(in crate::translate) fn is_made_for_one(&self, value: Value) -> bool {
         !value.is_object() && !self.statics.values().any(|&it| it == value)
     }
 
     /// Forgets what dead objects and locks are to the library. Tells the channels that nobody can name any more.
     ///
     /// A dead object stays known as long as something that lives leads to it: who joins a future joins what that waited for.
-    pub(super) fn forget(
+    pub(in crate::translate) fn forget(
         &mut self,
         is_alive: impl Fn(Value) -> bool,
         in_use: impl Iterator<Item = Value>,
@@ -114,7 +114,7 @@ impl Orders {
     }
 }
 
-pub(super) type Values = SmallVec<[Value; 1]>;
+pub(in crate::translate) type Values = SmallVec<[Value; 1]>;
 type Slots = SmallVec<[(Box<str>, Values); 1]>;
 /// From the slot of an object to the slots of others.
 type Forwards = SmallVec<[(Box<str>, Value, Box<str>); 1]>;
@@ -124,7 +124,7 @@ type Declared = SmallVec<[(Box<[u8]>, Handle); 1]>;
 
 /// What a channel is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(in crate::translate) enum Key {
     /// Sent to an object.
     Object(Value),
     /// Sent to a slot that nothing is in.
@@ -169,7 +169,7 @@ impl Key {
     }
 
     /// Where else is sent what is sent here: to any part of the same whole, or to each if none was named.
-    pub(super) fn others(&self) -> Option<Self> {
+    pub(in crate::translate) fn others(&self) -> Option<Self> {
         match *self {
             Self::In(_, container) => Some(Self::AnyIn(container)),
             Self::AnyIn(container) => Some(Self::AllIn(container)),
@@ -187,20 +187,20 @@ struct Handle {
 }
 
 /// A variable that a sentence is about.
-pub(super) enum Target {
+pub(in crate::translate) enum Target {
     Variable(VariableId, bool),
     Part(Value, u64),
 }
 
 /// A channel of the library, or a variable that is used as one.
-pub(super) enum Ordered {
+pub(in crate::translate) enum Ordered {
     Key(Key),
     Variable(VariableId),
 }
 
 impl Translator {
     /// What carries the order that a sentence speaks of.
-    pub(super) fn ordered(
+    pub(in crate::translate) fn ordered(
         &mut self,
         channel: &ModelPlace,
         within: Option<&ModelPlace>,
@@ -244,7 +244,7 @@ impl Translator {
         all
     }
 
-    pub(super) fn channel(&mut self, key: Key) -> ChannelId {
+    pub(in crate::translate) fn channel(&mut self, key: Key) -> ChannelId {
         if let Some(&channel) = self.orders.channels.get(&key) {
             return channel;
         }
@@ -261,14 +261,18 @@ impl Translator {
 
     /// A lock of a part of an object, such as a key of a map, is taken for that of the whole: which keys are
     /// equal is not known.
-    pub(super) fn locks(&mut self, place: &ModelPlace, call: &Call) -> SmallVec<[LockId; 1]> {
+    pub(in crate::translate) fn locks(
+        &mut self,
+        place: &ModelPlace,
+        call: &Call,
+    ) -> SmallVec<[LockId; 1]> {
         let whole = if let ModelPlace::Variable { object, .. } = place { object } else { place };
         let values = self.values(whole, call);
         values.iter().filter(|it| it.is_object()).map(|value| self.lock(value.0)).collect()
     }
 
     /// The objects that a place stands for; none if it is empty.
-    pub(super) fn values(&mut self, place: &ModelPlace, call: &Call) -> Values {
+    pub(in crate::translate) fn values(&mut self, place: &ModelPlace, call: &Call) -> Values {
         match place {
             ModelPlace::Slot(of, slot) => {
                 let elements: Values = call.elements(of).collect();
@@ -306,12 +310,12 @@ impl Translator {
         }
     }
 
-    pub(super) fn in_slot(&self, of: Value, slot: &str) -> Values {
+    pub(in crate::translate) fn in_slot(&self, of: Value, slot: &str) -> Values {
         let slots = self.orders.slots.get(&of).map(|slots| &slots[..]).unwrap_or_default();
         slots.iter().find(|(name, _)| **name == *slot).map(|it| it.1.clone()).unwrap_or_default()
     }
 
-    pub(super) fn flow(&mut self, from: &ModelPlace, to: &ModelPlace, call: &Call) {
+    pub(in crate::translate) fn flow(&mut self, from: &ModelPlace, to: &ModelPlace, call: &Call) {
         let ModelPlace::Slot(of, slot) = to else {
             if *to == ModelPlace::Result {
                 self.offset(from, call);
@@ -349,7 +353,7 @@ impl Translator {
         }
     }
 
-    pub(super) fn put(&mut self, of: Value, slot: &str, values: &[Value]) {
+    pub(in crate::translate) fn put(&mut self, of: Value, slot: &str, values: &[Value]) {
         let slots = self.orders.slots.entry(of).or_default();
         let place = slots.iter().position(|(name, _)| **name == *slot).unwrap_or_else(|| {
             slots.push((slot.into(), Values::new()));
@@ -368,7 +372,7 @@ impl Translator {
     }
 
     /// What is returned for another object has what that has: the next stage of a stream.
-    pub(super) fn returns(&mut self, place: &ModelPlace, call: &Call) {
+    pub(in crate::translate) fn returns(&mut self, place: &ModelPlace, call: &Call) {
         let Some(result) = call.result.map(Value).filter(|it| it.is_object()) else { return };
         for from in self.values(place, call) {
             if from == result || !from.is_object() {
@@ -384,7 +388,7 @@ impl Translator {
     }
 
     /// A field that was looked up by its name: what was found stands for it.
-    pub(super) fn reflect(&mut self, reflect: &Reflect, call: &Call) {
+    pub(in crate::translate) fn reflect(&mut self, reflect: &Reflect, call: &Call) {
         let Reflect::Member { kind: MemberKind::Field, class, name: Some(name), to } = reflect
         else {
             return;
@@ -434,7 +438,7 @@ impl Translator {
         there.iter().find(is_it).map(|it| it.1)
     }
 
-    pub(super) fn variable_of(
+    pub(in crate::translate) fn variable_of(
         &mut self,
         object: &ModelPlace,
         selector: &ModelPlace,

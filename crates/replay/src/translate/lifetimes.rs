@@ -12,8 +12,8 @@ use unsnarl_events::{
 };
 
 use super::Translator;
-use super::calls::Value;
-use super::ids::GROUP;
+use super::ids::objects::GROUP;
+use super::library::Value;
 
 /// What is known about the lives of objects.
 #[derive(Debug, Default)]

@@ -5,9 +5,10 @@ use unsnarl_models::{
     Blocking, Effect, LockMode, MethodModel, ModelPlace, Outcome, Range, RangeEnd, StartKind,
 };
 
-use super::calls::{Call, Emit};
-use super::places::{Key, Ordered, Target};
-use super::{Strided, Translator, Volatility};
+use super::operands::{Key, Ordered, Target};
+use super::{Call, Emit};
+use crate::translate::{Strided, Translator};
+use unsnarl_recording::records::Volatility;
 
 /// How many elements one call may access where each is an event, which takes twenty bytes.
 const MOST_ELEMENTS: u64 = 1 << 20;
@@ -16,7 +17,7 @@ const MOST_TOGETHER: usize = 1 << 16;
 
 impl Translator {
     /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
-    pub(super) fn begin_effects(
+    pub(in crate::translate) fn begin_effects(
         &mut self,
         call: &mut Call,
         model: Option<&MethodModel>,
@@ -98,7 +99,7 @@ impl Translator {
     }
 
     /// What a call has taken, and what that which it returned is about. `holds` knows how it has ended.
-    pub(super) fn end_effects(
+    pub(in crate::translate) fn end_effects(
         &mut self,
         call: &Call,
         model: Option<&MethodModel>,
@@ -174,7 +175,12 @@ impl Translator {
     }
 
     /// A function begins that a method calls: what the method takes before comes first.
-    pub(super) fn function_begins(&mut self, call: &Call, place: usize, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn function_begins(
+        &mut self,
+        call: &Call,
+        place: usize,
+        emit: &mut Emit<'_>,
+    ) {
         let Some(model) = call.model.clone() else { return };
         for effect in &model.effects[..place] {
             match effect {
@@ -197,7 +203,7 @@ impl Translator {
     }
 
     /// A function ends that a method calls: what it did is part of what the method gives away afterwards.
-    pub(super) fn function_ends(
+    pub(in crate::translate) fn function_ends(
         &mut self,
         call: &Call,
         place: usize,
@@ -317,7 +323,7 @@ impl Translator {
     }
 
     /// Nothing was sent to a channel that there is not.
-    pub(super) fn receive_from(&mut self, key: &Key, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn receive_from(&mut self, key: &Key, emit: &mut Emit<'_>) {
         if let Some(&channel) = self.orders.channels.get(key) {
             emit.push(Operation::Receive(channel));
         }
@@ -439,7 +445,7 @@ fn ends(array: &ModelPlace, range: &Range, call: &Call) -> Option<(u32, u32)> {
 }
 
 /// Whether [`begin_effects`](Translator::begin_effects) has nothing to do for a sentence.
-pub(super) fn only_at_the_end(effect: &Effect) -> bool {
+pub(in crate::translate) fn only_at_the_end(effect: &Effect) -> bool {
     matches!(
         effect,
         Effect::Read { atomic: true, .. }

@@ -8,13 +8,13 @@ use smallvec::SmallVec;
 use unsnarl_events::Operation;
 use unsnarl_models::{CONTENTS, Effect, ModelPlace, StartKind};
 
-use super::Translator;
-use super::calls::{Call, Emit, Value};
-use super::places::{Key, Values};
+use super::operands::{Key, Values};
+use super::{Call, Emit, Value};
+use crate::translate::Translator;
 
 /// A task that was started.
 #[derive(Debug, Default)]
-pub(super) struct Started {
+pub(in crate::translate) struct Started {
     /// What it is joined by; the latest [`MOST_GROUPS`] of them.
     groups: Groups,
     /// What it waits for; the latest [`MOST_AFTER`] of them.
@@ -38,7 +38,7 @@ impl Started {
     }
 
     /// What it leads to.
-    pub(super) fn values(&self) -> impl Iterator<Item = &Value> {
+    pub(in crate::translate) fn values(&self) -> impl Iterator<Item = &Value> {
         let groups = self.groups.iter().chain(&self.after).map(Group::value);
         groups.chain(&self.stages).chain(&self.returned)
     }
@@ -92,7 +92,7 @@ const MOST_LINKED: usize = 64;
 
 impl Translator {
     /// What a sentence starts. The groups that the method returns are attached when it does.
-    pub(super) fn start(
+    pub(in crate::translate) fn start(
         &mut self,
         index: usize,
         effect: &Effect,
@@ -220,7 +220,7 @@ impl Translator {
     }
 
     /// The groups of a start that only the result of the call tells.
-    pub(super) fn attach(
+    pub(in crate::translate) fn attach(
         &mut self,
         index: usize,
         groups: &[ModelPlace],
@@ -294,7 +294,7 @@ impl Translator {
         }
     }
 
-    pub(super) fn task_begins(&mut self, task: Value, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn task_begins(&mut self, task: Value, emit: &mut Emit<'_>) {
         let Some(state) = self.orders.started.get(&task) else { return };
         let after: Values = state.after.iter().flat_map(|after| self.in_group(after)).collect();
         let (is_periodic, is_of_stream) = (state.is_periodic, state.is_of_stream);
@@ -317,7 +317,12 @@ impl Translator {
         }
     }
 
-    pub(super) fn task_ends(&mut self, task: Value, returned: Option<Value>, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn task_ends(
+        &mut self,
+        task: Value,
+        returned: Option<Value>,
+        emit: &mut Emit<'_>,
+    ) {
         let tasks = &mut self.calls[emit.thread].tasks;
         let Some(place) = tasks.iter().rposition(|&running| running == task) else { return };
         tasks.truncate(place);
@@ -357,7 +362,7 @@ impl Translator {
     }
 
     /// All that was started in a group and has ended comes before what follows.
-    pub(super) fn join(&mut self, group: Value, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn join(&mut self, group: Value, emit: &mut Emit<'_>) {
         let mut joined = vec![group];
         let mut next = 0;
         while let Some(&group) = joined.get(next) {
@@ -383,7 +388,12 @@ impl Translator {
     }
 
     /// A stream that is asked for its result lets its workers run.
-    pub(super) fn workers_wait(&mut self, group: &ModelPlace, call: &Call, emit: &mut Emit<'_>) {
+    pub(in crate::translate) fn workers_wait(
+        &mut self,
+        group: &ModelPlace,
+        call: &Call,
+        emit: &mut Emit<'_>,
+    ) {
         if !matches!(group, ModelPlace::Slot(..)) {
             return;
         }

@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 
 /// The variables of arrays and classes.
 #[derive(Debug, Default)]
-pub(super) struct VariableIds {
+pub(in crate::translate) struct VariableIds {
     /// Of every array its elements.
     arrays: SecondaryMap<ObjectId, Vec<u32>>,
     others: FxHashMap<Variable, VariableId>,
@@ -18,7 +18,7 @@ pub(super) struct VariableIds {
 
 impl VariableIds {
     /// The id of a variable, which `make` gives it if it has none.
-    pub(super) fn find(
+    pub(in crate::translate) fn find(
         &mut self,
         variable: Variable,
         make: impl FnOnce() -> VariableId,
@@ -47,7 +47,11 @@ impl VariableIds {
     }
 
     /// Forgets the variables of objects, and tells which they were.
-    pub(super) fn forget(&mut self, objects: &[ObjectId], mut tell: impl FnMut(VariableId)) {
+    pub(in crate::translate) fn forget(
+        &mut self,
+        objects: &[ObjectId],
+        mut tell: impl FnMut(VariableId),
+    ) {
         for &object in objects {
             if self.arrays[object].is_empty() {
                 continue;

@@ -6,14 +6,14 @@ use unsnarl_events::{Field, FieldId, Method, Problem, Problems, Site, SiteId, Si
 use unsnarl_recording::class_table::Found;
 use unsnarl_recording::records::{FieldName, SiteOperation, Volatility};
 
-use super::{Translator, binary};
+use crate::translate::{Translator, binary};
 
 /// Sites with larger numbers are not of this recorder, or damaged.
 const MOST_SITES: usize = 1 << 22;
 
 /// The sites of places, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct SiteIds {
+pub(in crate::translate) struct SiteIds {
     /// One more than the index of the site; 0 if there is none.
     near: Vec<u32>,
     others: FxHashMap<u32, SiteId>,
@@ -21,14 +21,14 @@ pub(super) struct SiteIds {
 
 impl SiteIds {
     #[inline]
-    pub(super) fn get(&self, number: u32) -> Option<SiteId> {
+    pub(in crate::translate) fn get(&self, number: u32) -> Option<SiteId> {
         match self.near.get(number as usize) {
             Some(site) => Some(SiteId::from_index(site.checked_sub(1)? as usize)),
             None => self.others.get(&number).copied(),
         }
     }
 
-    pub(super) fn insert(&mut self, number: u32, site: SiteId) {
+    pub(in crate::translate) fn insert(&mut self, number: u32, site: SiteId) {
         let index = number as usize;
         if index >= MOST_SITES {
             self.others.insert(number, site);
@@ -44,7 +44,11 @@ impl SiteIds {
 impl Translator {
     /// The field that a site accesses and whether it is volatile. A field of which that cannot be known is
     /// taken for volatile, and told as a problem.
-    pub(super) fn field(&mut self, site: u32, problems: &mut Problems) -> Option<(FieldId, bool)> {
+    pub(in crate::translate) fn field(
+        &mut self,
+        site: u32,
+        problems: &mut Problems,
+    ) -> Option<(FieldId, bool)> {
         let known = self.recent_fields.get(site, site.into());
         if known.is_some() {
             return known;
@@ -92,7 +96,7 @@ impl Translator {
     }
 
     /// A field by the internal name of the class that declares it.
-    pub(super) fn declared_field(
+    pub(in crate::translate) fn declared_field(
         &mut self,
         class: &[u8],
         name: &[u8],
@@ -106,7 +110,7 @@ impl Translator {
         })
     }
 
-    pub(super) fn site(&mut self, number: u32) -> SiteId {
+    pub(in crate::translate) fn site(&mut self, number: u32) -> SiteId {
         match self.sites.get(number) {
             Some(site) => site,
             None => {
@@ -157,7 +161,7 @@ impl Translator {
     }
 }
 
-pub(super) fn missing_site(site: u32, problems: &mut Problems) {
+pub(in crate::translate) fn missing_site(site: u32, problems: &mut Problems) {
     problems.add(|| Problem {
         place: format!("site {site}"),
         expected: "a line in the table of sites that fits its event",
