@@ -21,7 +21,7 @@ pub trait Source {
 
     /// Asks for [`Operation::ForgetLock`](crate::Operation::ForgetLock) and the like, which whoever keeps ids of locks and
     /// channels must understand: they are given again. To be called before the first batch.
-    fn tell_dead(&mut self) {}
+    fn report_retired(&mut self) {}
 
     /// What the ids in the events so far stand for.
     fn tables(&self) -> &Tables;

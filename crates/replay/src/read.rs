@@ -344,8 +344,8 @@ impl Source for Session {
         self.translator.keep_elements();
     }
 
-    fn tell_dead(&mut self) {
-        self.translator.tell_dead();
+    fn report_retired(&mut self) {
+        self.translator.report_retired();
     }
 
     fn tables(&self) -> &Tables {

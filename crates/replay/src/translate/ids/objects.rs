@@ -1,24 +1,17 @@
-//! What the ids of a session lead to. Ids of objects are given one after the other, and an object has few fields of which
-//! most are accessed, so arrays that are indexed by them serve better than hash maps: every access of a program asks here.
+//! The ids of objects, and of the variables that are their fields. Every access of a program is looked up here.
 //!
-//! The fields that a class declares are numbered in *groups* of eight as they are seen. An object has its variables of a
-//! group in one *block*, one behind the other, so that one look at what is known of the object finds them all, and
-//! whatever a detector knows of them lies together.
+//! An object has its variables of a group of fields in one *block* of consecutive ids. So one lookup of the object finds
+//! them all, and whatever a detector keeps about them lies together in memory.
 
-use rustc_hash::FxHashMap;
-use unsnarl_entity::{EntityId, SecondaryMap, prefetch};
-use unsnarl_events::{Field, FieldId, NameId, ObjectId, VariableId};
+use unsnarl_entity::EntityId;
+use unsnarl_events::{FieldId, ObjectId, VariableId};
 
-/// How many ids a page has.
-const PAGE: usize = 1024;
-/// Ids beyond so many pages are not of this recorder, or damaged.
-const MOST_PAGES: u64 = 1 << 22;
-/// How many fields a group has at most.
-pub(in crate::translate) const GROUP: usize = 8;
+use super::Pages;
+use super::fields::{GROUP, Groups, Member};
 
 /// What is known of an object, in 16 bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::translate) struct Known {
+pub(crate) struct Known {
     /// One more than the index of the object; 0 if there is none.
     object: u32,
     /// Its first block; without any, no field is accessed in it.
@@ -58,58 +51,11 @@ impl Block {
     }
 }
 
-/// The place of a field in the blocks of objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::translate) struct Member {
-    pub(in crate::translate) group: u16,
-    pub(in crate::translate) slot: u8,
-}
-
-/// The fields, by groups.
-#[derive(Debug, Default)]
-pub(in crate::translate) struct Groups {
-    members: SecondaryMap<FieldId, Option<Member>>,
-    fields: Vec<Vec<FieldId>>,
-    /// The last group of every class.
-    of_class: FxHashMap<NameId, u16>,
-}
-
-impl Groups {
-    /// The place of a field. None if there are very many classes.
-    pub(in crate::translate) fn member(
-        &mut self,
-        field: FieldId,
-        declared: Field,
-    ) -> Option<Member> {
-        if let Some(known) = self.members[field] {
-            return Some(known);
-        }
-        let group = match self.of_class.get(&declared.class) {
-            Some(&group) if self.fields[usize::from(group)].len() < GROUP => group,
-            _ => {
-                let new = u16::try_from(self.fields.len()).ok()?;
-                self.fields.push(Vec::with_capacity(GROUP));
-                self.of_class.insert(declared.class, new);
-                new
-            }
-        };
-        let fields = &mut self.fields[usize::from(group)];
-        let member = Member { group, slot: fields.len() as u8 };
-        fields.push(field);
-        self.members[field] = Some(member);
-        Some(member)
-    }
-
-    fn of(&self, group: u16) -> &[FieldId] {
-        &self.fields[usize::from(group)]
-    }
-}
-
 /// The objects by the ids that they have in the session, with the variables that are their fields.
 #[derive(Debug, Default)]
-pub(in crate::translate) struct ObjectIds {
+pub(crate) struct ObjectIds {
     known: Pages<Known>,
-    /// The blocks of objects behind their first ones, each with one more than the index of the next.
+    /// The blocks of objects after their first ones, each with one more than the index of the next.
     blocks: Vec<(Block, u32)>,
     free_blocks: Vec<u32>,
 }
@@ -117,46 +63,43 @@ pub(in crate::translate) struct ObjectIds {
 impl ObjectIds {
     /// The object with an id.
     #[inline]
-    pub(in crate::translate) fn get(&self, id: u64) -> Option<ObjectId> {
+    pub(crate) fn get(&self, id: u64) -> Option<ObjectId> {
         let index = self.known.get(id)?.object.checked_sub(1)?;
         Some(ObjectId::from_index(index as usize))
     }
 
-    pub(in crate::translate) fn insert(&mut self, id: u64, object: ObjectId) {
+    pub(crate) fn insert(&mut self, id: u64, object: ObjectId) {
         *self.known.get_mut(id) = Known { object: object.index() as u32 + 1, ..Known::default() };
     }
 
-    /// Asks memory for what is known of an object, if the word is the id of one.
+    /// Prefetches what is known of an object, if the word is the id of one.
     #[inline(always)]
-    pub(in crate::translate) fn prefetch(&self, word: u64) {
-        let (page, place) = place(word);
-        if let Some(Some(page)) = self.known.pages.get(page as usize) {
-            prefetch(&page[place]);
-        }
+    pub(crate) fn prefetch(&self, word: u64) {
+        self.known.prefetch(word);
     }
 
     /// The variable that is a field of the object with an id, if it was accessed before.
     #[inline]
-    pub(in crate::translate) fn accessed(&self, id: u64, member: Member) -> Option<VariableId> {
+    pub(crate) fn accessed(&self, id: u64, member: Member) -> Option<VariableId> {
         let known = self.known.get(id)?;
-        known.block.get(member).or_else(|| self.accessed_behind(known.next, member))
+        known.block.get(member).or_else(|| self.accessed_later(known.next, member))
     }
 
     /// The same in the other blocks of an object.
     #[inline(never)]
-    fn accessed_behind(&self, mut next: u32, member: Member) -> Option<VariableId> {
+    fn accessed_later(&self, mut next: u32, member: Member) -> Option<VariableId> {
         loop {
-            let (block, behind) = &self.blocks[next.checked_sub(1)? as usize];
+            let (block, following) = &self.blocks[next.checked_sub(1)? as usize];
             match block.get(member) {
-                None => next = *behind,
+                None => next = *following,
                 found => return found,
             }
         }
     }
 
     /// The variable that is a field of the object with an id, which must be there, and whether it was not accessed before.
-    /// If it has no id yet, `reserve` gives ids to all fields of the group that are known, and says the first.
-    pub(in crate::translate) fn field(
+    /// If it has no id yet, `reserve` gives ids to all fields of the group that are known, and returns the first.
+    pub(crate) fn field(
         &mut self,
         id: u64,
         member: Member,
@@ -177,11 +120,11 @@ impl ObjectIds {
         let mut last = None;
         let mut next = known.next;
         while let Some(index) = next.checked_sub(1) {
-            let (block, behind) = &mut self.blocks[index as usize];
+            let (block, following) = &mut self.blocks[index as usize];
             if has_room(block) {
                 return mark(block);
             }
-            (last, next) = (Some(index), *behind);
+            (last, next) = (Some(index), *following);
         }
         let fields = groups.of(member.group);
         let base = reserve(fields).index() as u32;
@@ -208,9 +151,9 @@ impl ObjectIds {
         variable
     }
 
-    /// Forgets the objects that are not to be kept, in the order of their ids but for strange ones, and tells of each what
-    /// was known.
-    pub(in crate::translate) fn retain(
+    /// Forgets the objects that are not to be kept, ordered by their ids except for damaged ones, and passes what was known
+    /// of each to `dies`.
+    pub(crate) fn retain(
         &mut self,
         mut keep: impl FnMut(u64, ObjectId) -> bool,
         mut dies: impl FnMut(ObjectId, Known),
@@ -226,16 +169,16 @@ impl ObjectIds {
         });
     }
 
-    /// Forgets the variables of a dead object: tells which were accessed, and where how many ids are that can be given
-    /// again.
-    pub(in crate::translate) fn forget(
+    /// Forgets the variables of a dead object. `died` gets those that were accessed; `free` gets the first of consecutive ids
+    /// that can be given again, and how many they are.
+    pub(crate) fn forget(
         &mut self,
         known: Known,
-        mut tell: impl FnMut(VariableId),
+        mut died: impl FnMut(VariableId),
         mut free: impl FnMut(VariableId, usize),
     ) {
         let mut forget = |block: Block| {
-            block.used().for_each(&mut tell);
+            block.used().for_each(&mut died);
             if block.size > 0 {
                 free(block.variable(0), block.size.into());
             }
@@ -243,73 +186,19 @@ impl ObjectIds {
         forget(known.block);
         let mut next = known.next;
         while let Some(index) = next.checked_sub(1) {
-            let (block, behind) = self.blocks[index as usize];
+            let (block, following) = self.blocks[index as usize];
             forget(block);
             self.free_blocks.push(index);
-            next = behind;
+            next = following;
         }
     }
-}
-
-/// Values by the ids of objects. Without one of its own an id has the default.
-#[derive(Debug)]
-pub(crate) struct Pages<V> {
-    pages: Vec<Option<Box<[V; PAGE]>>>,
-    others: FxHashMap<u64, V>,
-}
-
-impl<V> Default for Pages<V> {
-    fn default() -> Self {
-        Self { pages: Vec::new(), others: FxHashMap::default() }
-    }
-}
-
-impl<V: Copy + Default> Pages<V> {
-    #[inline]
-    pub(in crate::translate) fn get(&self, id: u64) -> Option<&V> {
-        let (page, place) = place(id);
-        if page >= MOST_PAGES {
-            return self.others.get(&id);
-        }
-        Some(&self.pages.get(page as usize)?.as_ref()?[place])
-    }
-
-    pub(in crate::translate) fn get_mut(&mut self, id: u64) -> &mut V {
-        let (page, place) = place(id);
-        if page >= MOST_PAGES {
-            return self.others.entry(id).or_default();
-        }
-        let page = page as usize;
-        if page >= self.pages.len() {
-            self.pages.resize(page + 1, None);
-        }
-        &mut self.pages[page].get_or_insert_with(|| Box::new([V::default(); PAGE]))[place]
-    }
-
-    /// Goes through all, in the order of their ids but for strange ones. A page goes of which none is to be kept.
-    pub(in crate::translate) fn retain(&mut self, mut keep: impl FnMut(u64, &mut V) -> bool) {
-        for (number, page) in self.pages.iter_mut().enumerate() {
-            let Some(values) = page else { continue };
-            let mut is_kept = false;
-            for (place, value) in values.iter_mut().enumerate() {
-                is_kept |= keep((number * PAGE + place) as u64, value);
-            }
-            if !is_kept {
-                *page = None;
-            }
-        }
-        self.others.retain(|&id, value| keep(id, value));
-    }
-}
-
-#[inline]
-fn place(id: u64) -> (u64, usize) {
-    (id / PAGE as u64, (id % PAGE as u64) as usize)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
+
+    use unsnarl_events::{Field, NameId};
 
     use super::*;
 
@@ -383,16 +272,16 @@ mod tests {
 
         let mut dead = Vec::new();
         ids.retain(|id, _| id > 2, |_, known| dead.push(known));
-        let (mut told, mut freed) = (Vec::new(), 0);
+        let (mut died, mut freed) = (Vec::new(), 0);
         for known in dead {
-            ids.forget(known, |variable| told.push(variable), |_, size| freed += size);
+            ids.forget(known, |variable| died.push(variable), |_, size| freed += size);
         }
         let mut expected: Vec<_> =
             made.iter().filter(|((id, _), _)| *id <= 2).map(|(_, variable)| *variable).collect();
-        told.sort_unstable();
+        died.sort_unstable();
         expected.sort_unstable();
-        assert_eq!(told, expected);
-        assert!(freed >= told.len());
+        assert_eq!(died, expected);
+        assert!(freed >= died.len());
         let member = groups.member(fields[0].0, fields[0].1).unwrap();
         assert_eq!(ids.accessed(1, member), None);
         assert_eq!(ids.get(1), None);
