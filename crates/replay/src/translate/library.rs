@@ -71,6 +71,7 @@ impl LibraryCalls {
 
     /// Takes an event about calls and tasks. `following` are the next events of its thread, as far as they are in memory:
     /// they show whether a call succeeds.
+    #[inline]
     pub(super) fn event(
         &mut self,
         event: &RawEvent,
@@ -88,25 +89,30 @@ impl LibraryCalls {
             Kind::CallLooks => self.call_begins(event.site, first, following, emit),
             Kind::CallEnds => self.call_ends(event.site, Ending::Returned(second), emit),
             Kind::CallFails => self.call_ends(event.site, Ending::Failed(second), emit),
-            Kind::TaskBegins => {
-                let descriptions = &emit.resolver.descriptions;
-                if let Some((call, index)) = self.caller_of(emit.thread, event, descriptions) {
-                    self.function_begins(&call, index, emit);
-                }
-                self.task_begins(Value(second), emit);
-            }
-            Kind::TaskEnds => {
-                let descriptions = &emit.resolver.descriptions;
-                if let Some((mut call, index)) = self.caller_of(emit.thread, event, descriptions) {
-                    call.result = ending(call.number, following);
-                    let holds = will_hold(call.number, following);
-                    self.function_ends(&call, index, &holds, emit);
-                }
-                let returned = self.calls[emit.thread].take_returned();
-                self.task_ends(Value(second), returned, emit);
-            }
+            Kind::TaskBegins | Kind::TaskEnds => self.task_event(event, following, emit),
             _ => {}
         }
+    }
+
+    /// A task begins or ends. It may be a function that an open call of the thread calls.
+    #[inline(never)]
+    fn task_event(&mut self, event: &RawEvent, following: RawEvents<'_>, emit: &mut Emitter<'_>) {
+        let caller = self.caller_of(emit.thread, event, &emit.resolver.descriptions);
+        let task = Value(event.words[1]);
+        if event.kind == Kind::TaskBegins {
+            if let Some((call, index)) = caller {
+                self.function_begins(&call, index, emit);
+            }
+            self.task_begins(task, emit);
+            return;
+        }
+        if let Some((mut call, index)) = caller {
+            call.result = ending(call.number, following);
+            let holds = will_hold(call.number, following);
+            self.function_ends(&call, index, &holds, emit);
+        }
+        let returned = self.calls[emit.thread].take_returned();
+        self.task_ends(task, returned, emit);
     }
 
     /// A thread has ended.

@@ -48,7 +48,7 @@ pub(crate) struct Call {
     arguments: Arguments,
     /// What it returned, when it has.
     pub(crate) result: Option<u64>,
-    /// The lock that it has given up to wait.
+    /// The lock that it has released to wait.
     pub(crate) waits_for: Option<LockId>,
     /// What each `start` among its sentences, by its index, has started.
     pub(crate) started: SmallVec<[(usize, Value); 1]>,
@@ -181,6 +181,7 @@ impl ThreadCalls {
     }
 
     /// The next call, with the operands that were recorded. Its model is for whoever keeps it open.
+    #[inline]
     pub(crate) fn next(
         &mut self,
         known: &KnownCall,
@@ -204,6 +205,7 @@ impl ThreadCalls {
     }
 
     /// Keeps a call until it ends.
+    #[inline]
     pub(crate) fn open(&mut self, call: Call) {
         // The outermost ones may have failed long ago, without an event.
         if self.is_full() {

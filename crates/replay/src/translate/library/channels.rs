@@ -33,6 +33,7 @@ impl Channels {
     }
 
     /// Without a channel nothing was sent.
+    #[inline]
     pub(crate) fn receive(&self, key: &Key, emit: &mut Emitter<'_>) {
         if let Some(&channel) = self.0.get(key) {
             emit.push(Operation::Receive(channel));

@@ -11,7 +11,7 @@ use super::operands::Ordered;
 use crate::translate::emitter::Emitter;
 
 impl LibraryCalls {
-    /// What a call gives away, and what can be told of it before it ends. `holds` knows how it will end.
+    /// What a call publishes, and its other effects that are known before it ends. `holds` knows how it will end.
     pub(crate) fn begin_effects(
         &mut self,
         call: &mut Call,
@@ -28,7 +28,7 @@ impl LibraryCalls {
             | Effect::Write { place, range: None, atomic: false, .. } = effect
                 && emit.resolver.requested.is_exact
             {
-                // What it does, and what it hands to functions meanwhile, depends on all that was put in before.
+                // What it does, and what it passes to functions meanwhile, depends on all that was put in before.
                 self.contents_access(place, false, call, emit);
             }
             match effect {
@@ -71,7 +71,7 @@ impl LibraryCalls {
                 Effect::Send { channel, within, when, .. } if holds(when.as_ref()) => {
                     self.send(channel, within.as_ref(), call, emit);
                 }
-                // What is received first, those have received who are started with it.
+                // Workers that it starts have received what it received before.
                 Effect::Receive {
                     channel, within, blocking: Blocking::Never, when: None, ..
                 } if model.effects[index..].iter().any(starts_workers) => {
@@ -126,7 +126,7 @@ impl LibraryCalls {
                         }
                     }
                 }
-                // What is atomic cannot race; what it orders the other sentences say.
+                // Atomic accesses cannot race; what they order is in other sentences.
                 Effect::Read { place, range: None, atomic: false } if call.result.is_some() => {
                     self.contents_access(place, false, call, emit);
                 }
@@ -174,7 +174,7 @@ impl LibraryCalls {
         }
     }
 
-    /// A function begins that a method calls: what the method takes before comes first.
+    /// A function begins that a method calls: what the method obtains before comes first.
     pub(crate) fn function_begins(&mut self, call: &Call, place: usize, emit: &mut Emitter<'_>) {
         let Some(model) = call.model.clone() else { return };
         for effect in &model.effects[..place] {
@@ -197,7 +197,7 @@ impl LibraryCalls {
         }
     }
 
-    /// A function ends that a method calls: what it did is part of what the method gives away afterwards.
+    /// A function ends that a method calls: what it did is part of what the method publishes afterwards.
     pub(crate) fn function_ends(
         &mut self,
         call: &Call,
@@ -303,7 +303,7 @@ fn starts_workers(effect: &Effect) -> bool {
     matches!(effect, Effect::Start { kind: StartKind::ParallelStream, .. })
 }
 
-/// Whether a sentence can be told only when the method has returned.
+/// Whether the effect of a sentence is known only when the method has returned.
 fn needs_result(effect: &Effect) -> bool {
     match effect {
         Effect::Send { channel, within, .. } => {

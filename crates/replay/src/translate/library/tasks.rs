@@ -228,7 +228,7 @@ impl LibraryCalls {
             return;
         }
         if tasks.is_empty() {
-            // Nobody sees it run: who joins it joins what it waited for.
+            // It runs without events: whoever joins it joins what it waited for.
             let after: Values = after.iter().flat_map(|after| after.values(&self.slots)).collect();
             for group in &known {
                 if let Group::Value(group) = group {
@@ -322,7 +322,7 @@ impl LibraryCalls {
         }
     }
 
-    /// The groups of a start that only the result of the call tells.
+    /// The groups of a start that are known only from the result of the call.
     pub(crate) fn attach(
         &mut self,
         index: usize,
@@ -352,11 +352,11 @@ impl LibraryCalls {
                 }
             }
             for group in values {
-                // It ends behind what it waits for, also if that fails and it is never run.
+                // It ends after what it waits for, even if that fails and it is never run.
                 let mut before: Values =
                     after.iter().flat_map(|place| self.values(place, call)).collect();
                 if tasks.is_empty() {
-                    // Nobody sees it run: it is the library that waits for this.
+                    // It runs without events: it is the library that waits for this.
                     before.extend(self.values(&started.receiver, call));
                 }
                 self.tasks.link(group, &before);
