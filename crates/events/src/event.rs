@@ -99,7 +99,7 @@ pub enum Operation {
     /// variable, in a later batch of events.
     Forget(VariableId),
     /// The lock is gone, with its object: nobody acquires it any more. Its id may come again, for another lock, in a later
-    /// batch of events. Told to who [asks for it](crate::Source::tell_dead).
+    /// batch of events. Delivered to readers that [ask for it](crate::Source::report_retired).
     ForgetLock(LockId),
     /// The channel is gone, as a lock may be.
     ForgetChannel(ChannelId),

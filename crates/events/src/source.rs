@@ -19,9 +19,9 @@ pub trait Source {
     /// Without this every element is a variable. To be called before the first batch.
     fn keep_elements(&mut self) {}
 
-    /// Asks for [`Operation::ForgetLock`](crate::Operation::ForgetLock) and the like, which whoever keeps ids of locks and
-    /// channels must understand: they are given again. To be called before the first batch.
-    fn tell_dead(&mut self) {}
+    /// Asks for [`Operation::ForgetLock`](crate::Operation::ForgetLock) and the like when locks and channels are gone. Whoever
+    /// keeps their ids must handle these: the ids are given again. To be called before the first batch.
+    fn report_retired(&mut self) {}
 
     /// What the ids in the events so far stand for.
     fn tables(&self) -> &Tables;

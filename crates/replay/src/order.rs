@@ -1,9 +1,9 @@
-//! Which thread goes on: numbers are consecutive, and each occurs once.
+//! Which thread is next: numbers are consecutive, and each occurs once.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How far ahead a number may be so that it is found by a look at one place. Threads that wait for long are further behind.
+/// How far after the expected number a number may be to be found in the array. Those of threads that wait long are further.
 const WINDOW: u64 = 1 << 12;
 
 /// The next numbers of streams, the lowest first, and the lower stream first if a damaged session has a number twice.
@@ -11,10 +11,11 @@ const WINDOW: u64 = 1 << 12;
 pub(super) struct Order {
     /// All numbers below were delivered.
     expected: u64,
-    /// By their last bits the streams, plus one, whose numbers come up to so far behind the expected one; 0 if there is none.
+    /// Streams, plus one, by the last bits of their numbers, which are less than [`WINDOW`] after the expected one; 0 if there
+    /// is none.
     near: Box<[u32]>,
     in_near: usize,
-    /// All others: those that are far behind, and those of damaged sessions that come twice or too late.
+    /// All others: those that are far after it, and those of damaged sessions that come twice or too late.
     others: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -31,8 +32,8 @@ impl Order {
     /// A stream goes on with a number.
     #[inline]
     pub(super) fn add(&mut self, number: u64, stream: usize) {
-        let is_near = number.checked_sub(self.expected).is_some_and(|behind| behind < WINDOW);
-        match (&mut self.near[place(number)], u32::try_from(stream + 1)) {
+        let is_near = number.checked_sub(self.expected).is_some_and(|distance| distance < WINDOW);
+        match (&mut self.near[slot(number)], u32::try_from(stream + 1)) {
             (found @ 0, Ok(stream)) if is_near => {
                 *found = stream;
                 self.in_near += 1;
@@ -52,7 +53,7 @@ impl Order {
     pub(super) fn take(&mut self) -> Option<usize> {
         let (number, stream) = self.due()?;
         if number == self.expected {
-            let near = std::mem::take(&mut self.near[place(number)]);
+            let near = std::mem::take(&mut self.near[slot(number)]);
             self.in_near -= usize::from(near != 0);
             if near as usize != stream + 1 {
                 self.take_other(near);
@@ -75,7 +76,7 @@ impl Order {
 
     #[inline]
     fn due(&self) -> Option<(u64, usize)> {
-        let near = self.near[place(self.expected)].checked_sub(1);
+        let near = self.near[slot(self.expected)].checked_sub(1);
         let near = near.map(|stream| (self.expected, stream as usize));
         match self.others.peek() {
             Some(&Reverse(other)) if other.0 <= self.expected => {
@@ -88,7 +89,7 @@ impl Order {
     /// The lowest number.
     pub(super) fn first(&self) -> Option<u64> {
         let other = self.others.peek().map(|&Reverse((number, _))| number);
-        let is_there = |number: &u64| self.near[place(*number)] != 0;
+        let is_there = |number: &u64| self.near[slot(*number)] != 0;
         let near = match self.in_near {
             0 => None,
             _ => (self.expected..=self.expected.saturating_add(WINDOW - 1)).find(is_there),
@@ -104,7 +105,7 @@ impl Order {
     }
 }
 
-fn place(number: u64) -> usize {
+fn slot(number: u64) -> usize {
     (number % WINDOW) as usize
 }
 
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Numbers that come in their order, twice, never, far behind and too late.
+        /// Numbers that come in their order, twice, never, far ahead and too late.
         #[test]
         fn it_is_the_same_as_a_heap(
             numbers in prop::collection::vec((0..40_u64, 0..4_usize), 0..60),

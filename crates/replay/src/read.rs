@@ -40,7 +40,7 @@ static MODELS: LazyLock<Arc<Models>> = LazyLock::new(|| Arc::new(Models::builtin
 /// Opens the folder of a session whose program has ended.
 ///
 /// # Errors
-/// When it is not the folder of a session, or cannot be read. A table or arena that is damaged is told
+/// When it is not the folder of a session, or cannot be read. A table or arena that is damaged is reported
 /// by [`Source::problems`] and read as far as it goes.
 pub fn open(folder: &Path) -> Result<Session, TraceError> {
     let mut problems = Problems::default();
@@ -73,7 +73,7 @@ pub struct Session {
     ready: Order,
     /// The streams that have none and may get some; the last that were active are at the end.
     waiting: Vec<usize>,
-    /// Streams whose last events, behind their last number, are still to be delivered.
+    /// Streams whose last events, after their last number, are still to be delivered.
     unfinished: Option<std::vec::IntoIter<usize>>,
     /// Whether events were read that the descriptions may not know.
     has_new_events: bool,
@@ -86,7 +86,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads what is in the files. Whatever they hold, there is a session; what had to be skipped is told
+    /// Reads what is in the files. Whatever they hold, there is a session; what had to be skipped is reported
     /// by [`Source::problems`].
     #[must_use]
     pub fn new(files: Files) -> Self {
@@ -116,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Delivers the events of one thread up to its next number, or behind its last. False if there is
+    /// Delivers the events of one thread up to its next number, or after its last. False if there is
     /// nothing to deliver, now or for ever.
     fn step(&mut self, batch: &mut Vec<Event>) -> bool {
         loop {
@@ -210,7 +210,7 @@ impl Session {
     #[inline(never)]
     fn call_has_outcome(&mut self, stream: usize) -> bool {
         let thread = self.streams[stream].thread;
-        let Some((RawEvent { site, .. }, _)) = self.streams[stream].next_and_behind() else {
+        let Some((RawEvent { site, .. }, _)) = self.streams[stream].next_and_after() else {
             return true;
         };
         if std::mem::take(&mut self.has_new_events) {
@@ -221,8 +221,8 @@ impl Session {
             return true;
         }
         loop {
-            let following = self.streams[stream].next_and_behind();
-            if following.is_none_or(|(_, behind)| self.translator.is_decided(thread, behind)) {
+            let following = self.streams[stream].next_and_after();
+            if following.is_none_or(|(_, after)| self.translator.is_decided(thread, after)) {
                 return true;
             }
             self.add_chunks();
@@ -344,8 +344,8 @@ impl Source for Session {
         self.translator.keep_elements();
     }
 
-    fn tell_dead(&mut self) {
-        self.translator.tell_dead();
+    fn report_retired(&mut self) {
+        self.translator.report_retired();
     }
 
     fn tables(&self) -> &Tables {
@@ -378,8 +378,8 @@ fn models(storage: &Storage, problems: &mut Problems) -> Arc<Models> {
     models
 }
 
-/// Whether the program ended by itself. One that was killed may have left a line without an end: of what that describes no
-/// event can tell yet.
+/// Whether the program ended by itself. One that was killed may have left a line without an end: no event names what that
+/// describes yet.
 fn has_ended(log: &[u8]) -> bool {
     log.split(|&byte| byte == b'\n').any(|line| line == ENDED_IN_LOG.as_bytes())
 }
@@ -395,7 +395,7 @@ pub fn program_started(session: &Path) -> bool {
     })
 }
 
-/// What the log tells besides the usual was not recorded.
+/// Other lines of the log than the usual say what was not recorded.
 fn lost(log: &[u8], problems: &mut Problems) {
     let log = String::from_utf8_lossy(log);
     for line in log.lines().filter(|line| !USUAL_IN_LOG.contains(line)) {
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_and_the_rest_is_read() {
+    fn damage_is_reported_and_the_rest_is_read() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(MARK_FILE), MARK).unwrap();
         fs::write(folder.path().join(SITES_FILE), [SITE, "2\tA\tm"].concat()).unwrap();

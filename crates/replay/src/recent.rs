@@ -1,24 +1,24 @@
-//! What was looked up lately. Events come in loops: most ask for what one of the last few asked for, and a look into
-//! an array is cheaper than one into a hash map.
+//! A cache of recent lookups. Events come from loops: most ask for what one of the last few asked for, and a lookup in an
+//! array is cheaper than one in a hash map.
 
-/// The last values by their keys; one that falls on the same place pushes out the one before.
+/// A direct-mapped cache: a value evicts the one before it in its slot.
 #[derive(Clone, Debug)]
 pub(super) struct Recent<K, V> {
-    places: Box<[Option<(K, V)>]>,
+    slots: Box<[Option<(K, V)>]>,
 }
 
 impl<K: Copy + Eq, V: Copy> Recent<K, V> {
-    const PLACES: usize = 1024;
+    const SLOTS: usize = 1024;
 
     pub(super) fn new() -> Self {
-        Self { places: vec![None; Self::PLACES].into() }
+        Self { slots: vec![None; Self::SLOTS].into() }
     }
 
-    /// The value of a key, if it was looked up lately. `spread` is the same for equal keys and best different for
+    /// The value of a key, if it was looked up recently. `spread` is the same for equal keys, and should differ for
     /// others.
     #[inline]
     pub(super) fn get(&self, key: K, spread: u64) -> Option<V> {
-        match self.places[Self::place(spread)] {
+        match self.slots[Self::slot(spread)] {
             Some((known, value)) if known == key => Some(value),
             _ => None,
         }
@@ -26,13 +26,13 @@ impl<K: Copy + Eq, V: Copy> Recent<K, V> {
 
     #[inline]
     pub(super) fn set(&mut self, key: K, spread: u64, value: V) {
-        self.places[Self::place(spread)] = Some((key, value));
+        self.slots[Self::slot(spread)] = Some((key, value));
     }
 
     #[inline]
-    fn place(spread: u64) -> usize {
+    fn slot(spread: u64) -> usize {
         // Ids count up, in steps that differ: the upper bits of the product depend on all of them.
-        (spread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize % Self::PLACES
+        (spread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as usize % Self::SLOTS
     }
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_there_until_another_pushes_it_out() {
+    fn a_value_is_there_until_another_evicts_it() {
         let mut recent = Recent::new();
         assert_eq!(recent.get(1_u32, 1), None);
         recent.set(1, 1, 'a');

@@ -64,8 +64,8 @@ impl Stream {
         self.read.numbered.get(self.taken_numbered).copied()
     }
 
-    /// The same as it stands, with what is in memory behind it.
-    pub(super) fn next_and_behind(&self) -> Option<(RawEvent, RawEvents<'_>)> {
+    /// The same event, with what is in memory after it.
+    pub(super) fn next_and_after(&self) -> Option<(RawEvent, RawEvents<'_>)> {
         let mut events = RawEvents(self.read.words.get(self.next_numbered()?.at..)?);
         let event = events.next()?;
         Some((event, events))
@@ -76,7 +76,7 @@ impl Stream {
         RawEvents(&self.read.words[self.taken..])
     }
 
-    /// Takes the events up to the next numbered one, or all that are in memory. What follows in memory is told
+    /// Takes the events up to the next numbered one, or all that are in memory. Returns what follows in memory
     /// as well.
     pub(super) fn take(&mut self) -> (RawEvents<'_>, RawEvents<'_>) {
         let words = &self.read.words;
@@ -118,7 +118,7 @@ impl Stream {
             if let Some(chunk) = &mut self.current {
                 let is_final = is_left || !storage.is_growing();
                 if let Err(damage) = chunk.read(is_final, &mut self.read) {
-                    tell(&chunk.place, damage, problems);
+                    report(&chunk.place, damage, problems);
                 }
                 if self.read.words.len() > before {
                     self.has_ended = self.read.last == Some(Kind::ThreadEnd);
@@ -139,7 +139,7 @@ impl Stream {
                     Ok(chunk) => self.current = Some(chunk),
                     Err(damage) => {
                         self.read.words.truncate(end);
-                        tell(&place, damage, problems);
+                        report(&place, damage, problems);
                     }
                 },
                 Err(error) => problems.add(|| Problem {
@@ -152,7 +152,7 @@ impl Stream {
     }
 }
 
-fn tell(place: &ChunkPlace, damage: Damage, problems: &mut Problems) {
+fn report(place: &ChunkPlace, damage: Damage, problems: &mut Problems) {
     problems.add(|| Problem {
         place: format!("{}, byte {}", arena_file(place.arena), damage.offset),
         expected: "an event",

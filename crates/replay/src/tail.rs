@@ -55,7 +55,7 @@ impl Tail {
         self.rest.drain(..end);
     }
 
-    /// Tells of a line without an end.
+    /// Reports a line without an end.
     fn finish(&self, problems: &mut Problems) {
         if !self.rest.is_empty() {
             damaged(self.file, self.records + 1, &self.rest, problems);
@@ -139,7 +139,7 @@ impl TableReader {
         });
     }
 
-    /// How threads came to places, which is asked for when nothing more will be written.
+    /// How threads came to sites, which is read when nothing more will be written.
     pub(super) fn stacks(
         &mut self,
         storage: &mut Storage,

@@ -175,7 +175,7 @@ impl Pipeline {
             source.keep_elements();
         }
         if running.iter().all(|it| it.needs.handles_retirement) {
-            source.tell_dead();
+            source.report_retired();
         }
         running
     }

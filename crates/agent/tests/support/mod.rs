@@ -140,7 +140,7 @@ impl Program {
 /// how many locks and channels have died.
 pub(crate) fn racing_while_read(session: &Path) -> (BTreeSet<String>, usize) {
     let mut session = unsnarl_replay::open_session(session).unwrap();
-    session.tell_dead();
+    session.report_retired();
     let entry = DETECTORS.iter().find(|entry| entry.name == "happens-before").unwrap();
     let mut detector = (entry.make)(&Options::default());
     let (mut batch, mut racing, mut dead) = (Vec::new(), BTreeSet::new(), 0);

@@ -1,28 +1,29 @@
-//! Accesses and monitors at places that do nothing else. They are nearly all events: what is known of such a place is found
-//! by its number at once, and the words of events are taken as they stand.
+//! The fast path: accesses and monitors at sites that do nothing else. They are nearly all events. What is known of such a
+//! site is found by its number at once, and the words of events are taken as they are.
+//!
+//! This is a second translator for these events; a test keeps it equal to the first. GAIN
 
 use unsnarl_events::{Event, FieldId, Operation, Problems, SiteId};
 use unsnarl_recording::chunks::RawEvents;
 use unsnarl_recording::format::Kind;
 
-use super::calls::Emit;
-use super::ids::Member;
-use super::{Strided, Translator};
+use super::Translator;
+use super::emitter::{Emitter, Strided};
+use super::ids::{MOST_SITES, Member};
+use super::resolver::Resolver;
 
-/// Places with larger numbers are not of this recorder, or damaged.
-const MOST_PLACES: usize = 1 << 22;
-/// So many words before the id of an object memory is asked for what is known of it. Accesses to fields have two words and
-/// those to elements three: in the midst of either kind an id stands so many words behind an id.
-const AHEAD: usize = 30;
+/// Prefetch distance, in words. Accesses to fields have two words and those to elements three: within a run of either kind,
+/// so many words after an id comes another id.
+const PREFETCH_DISTANCE: usize = 30;
 /// What is known of so many objects stays in a cache by itself.
 const FEW_OBJECTS: usize = 1 << 15;
 
-/// Places, by their numbers, that access elements or a field that is not volatile, or enter and leave monitors.
+/// Sites, by their numbers, that access elements or a field that is not volatile, or acquire and release monitors.
 #[derive(Debug, Default)]
-pub(super) struct PlainPlaces(Vec<PlainPlace>);
+pub(super) struct PlainSites(Vec<PlainSite>);
 
 #[derive(Clone, Copy, Debug)]
-struct PlainPlace {
+struct PlainSite {
     site: SiteId,
     accesses: Accesses,
     /// Whether its code needs classes to be initialized.
@@ -31,7 +32,7 @@ struct PlainPlace {
 
 #[derive(Clone, Copy, Debug)]
 enum Accesses {
-    /// It is not known yet, or the place is none of these.
+    /// It is not known yet, or the site is not plain.
     Unknown,
     /// Nothing but monitors, as far as is known.
     Nothing,
@@ -39,41 +40,49 @@ enum Accesses {
     Elements,
 }
 
-/// What an event of a place does.
-pub(super) enum Does {
+/// What an event of a plain site is about.
+pub(super) enum PlainEvent {
     Field(FieldId),
     Elements,
     Monitor,
 }
 
-impl Translator {
-    /// The place may be one of these: an event of it was translated.
-    pub(super) fn learn_plain(&mut self, number: u32, site: SiteId, does: Does) {
+impl PlainSites {
+    /// Learns from an event that was translated that its site is plain.
+    pub(super) fn learn(
+        &mut self,
+        number: u32,
+        site: SiteId,
+        event: PlainEvent,
+        resolver: &mut Resolver,
+    ) {
         let index = number as usize;
-        if index >= MOST_PLACES {
+        if index >= MOST_SITES {
             return;
         }
-        let accesses = match does {
-            Does::Monitor => Accesses::Nothing,
-            Does::Elements => Accesses::Elements,
-            Does::Field(field) => match self.groups.member(field, self.tables.fields[field]) {
+        let accesses = match event {
+            PlainEvent::Monitor => Accesses::Nothing,
+            PlainEvent::Elements => Accesses::Elements,
+            PlainEvent::Field(field) => match resolver.member(field) {
                 Some(member) => Accesses::Field(member),
                 None => return,
             },
         };
-        let PlainPlaces(places) = &mut self.plain;
-        if index >= places.len() {
-            let unknown = PlainPlace { site, accesses: Accesses::Unknown, needs_classes: false };
-            places.resize(index + 1, unknown);
+        let Self(sites) = self;
+        if index >= sites.len() {
+            let unknown = PlainSite { site, accesses: Accesses::Unknown, needs_classes: false };
+            sites.resize(index + 1, unknown);
         }
-        let needs_classes = !self.initialized_at[site].is_empty();
-        places[index] = PlainPlace { site, accesses, needs_classes };
+        let needs_classes = !resolver.sites.needed_classes(site).is_empty();
+        sites[index] = PlainSite { site, accesses, needs_classes };
     }
+}
 
-    /// Does all that [`translate`](Self::translate) does, as long as events are at such places, whose classes the thread has
-    /// seen, and nobody wants to know which methods threads are in. What is left of the events. `later` are the thread's
+impl Translator {
+    /// Does all that [`translate`](Self::translate) does, as long as events are at plain sites whose classes the thread knows
+    /// to be initialized, and no methods are entered and left. Returns the rest of the events. `later` are the thread's
     /// next ones: their objects are looked up soon as well.
-    pub(super) fn plain_accesses<'w>(
+    pub(super) fn translate_plain<'w>(
         &mut self,
         number: u64,
         events: RawEvents<'w>,
@@ -92,34 +101,35 @@ impl Translator {
         if !self.stacks.are_empty() || !rest.first().is_some_and(may_be_plain) {
             return events;
         }
-        let asks_for_objects = self.tables.objects.len() > FEW_OBJECTS;
-        let thread = self.thread(number);
+        let Self { resolver, initializers, plain: PlainSites(plain), .. } = self;
+        let prefetches = resolver.tables.objects.len() > FEW_OBJECTS;
+        let thread = resolver.thread(number);
         out.reserve(rest.len() / 2);
-        while let [first, id, behind @ ..] = rest {
-            let Some(&PlainPlace { site, accesses, needs_classes }) =
-                self.plain.0.get((first >> 8) as u32 as usize)
+        while let [first, id, after @ ..] = rest {
+            let Some(&PlainSite { site, accesses, needs_classes }) =
+                plain.get((first >> 8) as u32 as usize)
             else {
                 break;
             };
-            if needs_classes && !self.is_settled(thread, site) {
+            if needs_classes && !initializers.is_settled(thread, site) {
                 break;
             }
-            if asks_for_objects {
-                let ahead = match behind.get(AHEAD - 1) {
-                    None => later.0.get(AHEAD - 1 - behind.len()),
+            if prefetches {
+                let ahead = match after.get(PREFETCH_DISTANCE - 1) {
+                    None => later.0.get(PREFETCH_DISTANCE - 1 - after.len()),
                     found => found,
                 };
                 if let Some(&ahead) = ahead {
-                    self.objects.prefetch(ahead);
+                    resolver.objects.prefetch(ahead);
                 }
             }
             match (*first as u8, accesses) {
                 (kind @ (FIELD_READ | FIELD_WRITE), Accesses::Field(member)) => {
-                    let variable = match self.objects.accessed(*id, member) {
+                    let variable = match resolver.objects.accessed(*id, member) {
                         Some(variable) => variable,
                         None => {
-                            let object = self.accessed(*id);
-                            self.member_variable(object, *id, member)
+                            let object = resolver.accessed(*id);
+                            resolver.member_variable(object, *id, member)
                         }
                     };
                     let operation = match kind {
@@ -127,31 +137,26 @@ impl Translator {
                         _ => Operation::Write(variable),
                     };
                     out.push(Event { thread, site, operation });
-                    rest = behind;
+                    rest = after;
                 }
                 (kind @ (ARRAY_READ | ARRAY_WRITE), Accesses::Elements) => {
-                    let [elements, behind @ ..] = behind else { break };
-                    let mut emit = Emit { thread, site, out, problems };
-                    let array = self.accessed(*id);
-                    self.elements(
-                        array,
-                        Strided::from_word(*elements),
-                        kind == ARRAY_WRITE,
-                        &mut emit,
-                    );
-                    rest = behind;
+                    let [elements, after @ ..] = after else { break };
+                    let array = resolver.accessed(*id);
+                    let mut emit = Emitter { resolver, thread, site, out, problems };
+                    emit.elements(array, Strided::from_word(*elements), kind == ARRAY_WRITE);
+                    rest = after;
                 }
                 (MONITOR_ENTER | MONITOR_EXIT, Accesses::Unknown) => break,
-                // Behind the number stands the object.
+                // After the number comes the object.
                 (kind @ (MONITOR_ENTER | MONITOR_EXIT), _) => {
-                    let [object, behind @ ..] = behind else { break };
-                    let lock = self.lock(*object);
+                    let [object, after @ ..] = after else { break };
+                    let lock = resolver.lock(*object);
                     let operation = match kind {
                         MONITOR_ENTER => Operation::Acquire(lock),
                         _ => Operation::Release(lock),
                     };
                     out.push(Event { thread, site, operation });
-                    rest = behind;
+                    rest = after;
                 }
                 _ => break,
             }
@@ -169,7 +174,7 @@ mod tests {
     use unsnarl_models::Models;
 
     use super::*;
-    use crate::translate::Descriptions;
+    use crate::translate::descriptions::Descriptions;
     use unsnarl_recording::chunks::{RawEvent, write};
     use unsnarl_recording::records::SiteRecord;
 
@@ -260,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn accesses_are_translated_as_if_each_were_looked_at(
+        fn the_fast_path_equals_the_other(
             events in prop::collection::vec((event(), 0..6_u32), 0..80).prop_map(with_ends),
             keeps_elements: bool,
         ) {

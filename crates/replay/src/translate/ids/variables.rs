@@ -1,16 +1,17 @@
-//! The ids of variables that are no fields of objects: elements of arrays, for whoever looks at each, and static fields.
+//! The ids of variables that are not fields of objects: elements of arrays, for detectors that look at each, and static
+//! fields.
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::{EntityId, SecondaryMap};
 use unsnarl_events::{ObjectId, Variable, VariableId};
 
-/// An array may lack accesses to so many elements before one.
+/// How many elements before one may be without accesses, for it to be in the array of its array.
 const FAR: usize = 1024;
 const NONE: u32 = u32::MAX;
 
 /// The variables of arrays and classes.
 #[derive(Debug, Default)]
-pub(super) struct VariableIds {
+pub(crate) struct VariableIds {
     /// Of every array its elements.
     arrays: SecondaryMap<ObjectId, Vec<u32>>,
     others: FxHashMap<Variable, VariableId>,
@@ -18,7 +19,7 @@ pub(super) struct VariableIds {
 
 impl VariableIds {
     /// The id of a variable, which `make` gives it if it has none.
-    pub(super) fn find(
+    pub(crate) fn find(
         &mut self,
         variable: Variable,
         make: impl FnOnce() -> VariableId,
@@ -31,7 +32,7 @@ impl VariableIds {
                     elements.resize((index + 1).next_power_of_two(), NONE);
                 }
                 if elements[index] == NONE {
-                    // It may have lain too far behind before.
+                    // It may have been too far from the others before.
                     let known = self.others.remove(&variable);
                     elements[index] = known.unwrap_or_else(make).index() as u32;
                 }
@@ -46,22 +47,22 @@ impl VariableIds {
         index as usize <= 2 * self.arrays[array].len() + FAR
     }
 
-    /// Forgets the variables of objects, and tells which they were.
-    pub(super) fn forget(&mut self, objects: &[ObjectId], mut tell: impl FnMut(VariableId)) {
+    /// Forgets the variables of objects, and passes them to `died`.
+    pub(crate) fn forget(&mut self, objects: &[ObjectId], mut died: impl FnMut(VariableId)) {
         for &object in objects {
             if self.arrays[object].is_empty() {
                 continue;
             }
             let elements = std::mem::take(&mut self.arrays[object]);
             let known = elements.iter().filter(|&&variable| variable != NONE);
-            known.for_each(|&variable| tell(VariableId::from_index(variable as usize)));
+            known.for_each(|&variable| died(VariableId::from_index(variable as usize)));
         }
         let mut is_dead: SecondaryMap<ObjectId, bool> = SecondaryMap::new();
         objects.iter().for_each(|&object| is_dead[object] = true);
         self.others.retain(|variable, id| {
             let (Variable::Element(of, _) | Variable::Field(of, _)) = variable else { return true };
             if is_dead[*of] {
-                tell(*id);
+                died(*id);
             }
             !is_dead[*of]
         });
