@@ -140,7 +140,7 @@ fn with_deaths(mut detector: Box<dyn Analysis>, rounds: &[Vec<Event>]) -> Told {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(support::cases(500))]
 
     #[test]
     fn what_has_died_is_told_as_if_it_lived(rounds in rounds()) {

@@ -130,11 +130,7 @@ fn told(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(400))]
 
     #[test]
     fn elements_told_together_are_told_as_one_by_one(

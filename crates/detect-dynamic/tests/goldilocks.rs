@@ -78,11 +78,7 @@ fn goldilocks(events: &[Event]) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(3000))]
 
     #[test]
     fn goldilocks_and_clocks_tell_the_same_events(events in trace()) {

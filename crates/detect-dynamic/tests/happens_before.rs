@@ -46,11 +46,7 @@ fn pair(finding: &Finding) -> (usize, usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(3000))]
 
     #[test]
     fn an_event_is_told_exactly_if_it_races(events in trace()) {

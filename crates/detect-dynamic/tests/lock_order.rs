@@ -138,11 +138,7 @@ fn check(events: &[Event]) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(3000))]
 
     #[test]
     fn the_least_cycles_are_told(parts in prop::collection::vec((0..4_usize, part()), 0..9)) {

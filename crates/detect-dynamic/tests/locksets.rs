@@ -99,11 +99,7 @@ fn expected(trace: &[(Event, Vec<Holding>)], is_told: impl Fn(&[Access]) -> bool
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(3000))]
 
     #[test]
     fn an_access_is_told_exactly_if_its_definition_says_so(trace in well_formed_trace()) {

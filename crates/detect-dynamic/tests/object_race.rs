@@ -167,11 +167,7 @@ fn without_repetitions(trace: &[(Event, Vec<Holding>)]) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 5000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(5000))]
 
     #[test]
     fn an_object_is_told_exactly_where_its_definition_says_so(trace in well_formed_trace()) {

@@ -58,11 +58,7 @@ fn expected(trace: &Trace, before: &[Vec<bool>]) -> BTreeSet<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 3000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(3000))]
 
     #[test]
     fn a_write_is_told_exactly_if_the_definition_says_so(trace in well_formed_trace()) {

@@ -25,11 +25,7 @@ fn told(outcome: &(Vec<Flagged>, Outcome)) -> (&[Flagged], BTreeSet<&Subject>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 500,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(500))]
 
     #[test]
     fn what_is_not_recorded_for_a_detector_changes_nothing(events in trace(), all: bool) {

@@ -83,11 +83,7 @@ fn started_first(events: impl Iterator<Item = Event>) -> Vec<Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 2000,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::cases(2000))]
 
     #[test]
     fn time_lines_are_true(trace in well_formed_trace()) {

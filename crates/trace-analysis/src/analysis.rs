@@ -44,6 +44,31 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Every access and all that orders threads, with nothing left out. An analysis that can do with less says so.
+    pub const ACCESSES: Self = Self {
+        events: EventKinds::of(&[
+            EventKind::Access,
+            EventKind::Lock,
+            EventKind::Thread,
+            EventKind::Channel,
+        ]),
+        tolerates: Filters::NONE,
+        exact: false,
+        array_ranges: false,
+        every_access: true,
+        handles_retirement: false,
+    };
+
+    /// Locks, and no more of accesses than that there are some.
+    pub const LOCKS: Self = Self {
+        events: EventKinds::of(&[EventKind::Lock, EventKind::Contention]),
+        tolerates: Filters::ALL,
+        exact: false,
+        array_ranges: true,
+        every_access: false,
+        handles_retirement: true,
+    };
+
     /// Whether a filter may be used.
     #[must_use]
     pub fn tolerates(&self, filter: Filter) -> bool {

@@ -8,7 +8,7 @@
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use unsnarl_events::{Event, EventKind, EventKinds, Filters, LockId, Operation, SiteId, Tables};
+use unsnarl_events::{Event, LockId, Operation, SiteId, Tables};
 use unsnarl_findings::{
     AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Severity, Subject, hints,
 };
@@ -26,17 +26,8 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::CriticalWait,
     summary: "threads that wait for a notification while holding another lock",
     is_default: true,
-    needs: |_| NEEDS,
+    needs: |_| Needs::LOCKS,
     make: |_| Box::new(CriticalWait::default()),
-};
-
-const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[EventKind::Lock, EventKind::Contention]),
-    tolerates: Filters::ALL,
-    exact: false,
-    array_ranges: true,
-    every_access: false,
-    handles_retirement: true,
 };
 
 static NOTIFIER_HELD_IT: Heuristic = Heuristic {

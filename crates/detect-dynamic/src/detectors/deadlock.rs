@@ -10,7 +10,7 @@
 
 use rustc_hash::FxHashMap;
 use unsnarl_entity::SecondaryMap;
-use unsnarl_events::{Event, Filters, LockId, Operation, Tables, ThreadId};
+use unsnarl_events::{Event, LockId, Operation, Tables, ThreadId};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace_analysis::analysis::{PROGRESS, shows_progress};
 use unsnarl_trace_analysis::locksets::{Held, Mode};
@@ -26,17 +26,8 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::LockOrderCycle,
     summary: "threads that wait for each other's locks when the run ends",
     is_default: true,
-    needs: |_| NEEDS,
+    needs: |_| Needs { events: PROGRESS, ..Needs::LOCKS },
     make: |_| Box::new(Deadlock::default()),
-};
-
-const NEEDS: Needs = Needs {
-    events: PROGRESS,
-    tolerates: Filters::ALL,
-    exact: false,
-    array_ranges: true,
-    every_access: false,
-    handles_retirement: true,
 };
 
 const CYCLE: Cycle = Cycle {

@@ -2,30 +2,25 @@
 //!
 //! After [Savage97 §2], as [Wood08 §2.2.1, algorithm 2.1] and [Wang06 §5.4] describe it. While one thread
 //! alone uses a variable, it is being initialized. From the second thread on, the locks held at all accesses are
-//! kept; when none is left and the variable was written after its initialization, the access is told.
+//! kept; when none is left and the variable was written after its initialization, the access is reported.
 //!
 //! Deviations: from [Wood08 §2.2.1], whose algorithm has no state for variables that are shared and only read, so that it
 //! reports a first read by a second thread as well. A lock that is held together with other readers protects reads alone.
 //!
-//! Guarantees: an access is told exactly if the variable is shared and modified, and no lock is left.
+//! Guarantees: an access is reported exactly if the variable is shared and modified, and no lock is left.
 //!
 //! Misses: what the first thread does before a second one comes is taken for initialization, so that a read by the
-//! second thread is never told against it. Tells although it is right: every order that is not made by locks: start and
+//! second thread is never reported against it. Reports although it is right: every order that is not made by locks: start and
 //! join, volatile variables, queues; a variable that changes its lock.
 
-use unsnarl_entity::SecondaryMap;
-use unsnarl_events::{
-    Event, EventKind, EventKinds, Filters, Operation, Tables, ThreadId, VariableId,
-};
+use unsnarl_events::ThreadId;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace_analysis::describe::DeclaredVariable;
 use unsnarl_trace_analysis::protections::{ProtectionId, Protections};
-use unsnarl_trace_analysis::thread_contexts::{AccessMode, ThreadContexts};
-use unsnarl_trace_analysis::{Analysis, AnalysisEntry, Flagged, Needs, Outcome};
+use unsnarl_trace_analysis::thread_contexts::{AccessMode, AccessRecord};
+use unsnarl_trace_analysis::{AnalysisEntry, Needs};
 
-use crate::reporting::races::{RaceWording, Races};
-use crate::reporting::timeline::Steps;
-use crate::reporting::witnesses::Witnesses;
+use crate::reporting::lockset_detector::{LocksetDetector, LocksetState};
+use crate::reporting::races::RaceWording;
 
 /// The line in the table.
 pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
@@ -33,51 +28,13 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::LocksetRace,
     summary: "variables that no lock protects at all accesses",
     is_default: false,
-    needs: |_| NEEDS,
-    make: |options| Box::new(Eraser { all: options.all, ..Eraser::default() }),
+    needs: |_| Needs::ACCESSES,
+    make: |options| Box::new(LocksetDetector::<Eraser>::new(options)),
 };
 
-const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-    ]),
-    tolerates: Filters::NONE,
-    exact: false,
-    array_ranges: false,
-    every_access: true,
-    handles_retirement: false,
-};
-
-const WORDING: RaceWording = RaceWording {
-    rule: Rule::LocksetRace,
-    evidence: Evidence::Predicted,
-    detector: "dynamic/eraser",
-    verdict: "and no lock is held at all accesses to it",
-};
-
-#[derive(Default)]
-struct Eraser {
-    /// Whether every pair of places is told, or the first of each variable.
-    all: bool,
-    contexts: ThreadContexts,
-    steps: Steps<()>,
-    protections: Protections,
-    variables: SecondaryMap<VariableId, Known>,
-    races: Races,
-}
-
+/// What Eraser knows of a variable.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    state: State,
-    witnesses: Witnesses,
-    is_told: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum Eraser {
     /// Nobody has accessed it.
     #[default]
     Virgin,
@@ -89,56 +46,31 @@ enum State {
     SharedModified(ProtectionId),
 }
 
-impl Analysis for Eraser {
-    fn on_batch(&mut self, events: &[Event], tables: &Tables, flagged: &mut Vec<Flagged>) {
-        for event in events {
-            self.on(event, tables);
-        }
-        flagged.append(&mut self.races.take_events());
-    }
+impl LocksetState for Eraser {
+    const WORDING: RaceWording = RaceWording {
+        rule: Rule::LocksetRace,
+        evidence: Evidence::Predicted,
+        detector: "dynamic/eraser",
+        verdict: "and no lock is held at all accesses to it",
+    };
 
-    fn finish(self: Box<Self>, tables: &Tables) -> Outcome {
-        Outcome {
-            findings: self.races.findings(&WORDING, &self.contexts, tables),
-            ..Outcome::default()
-        }
-    }
-}
-
-impl Eraser {
-    fn on(&mut self, event: &Event, tables: &Tables) {
-        let Some((variable, seen)) = self.contexts.access(event) else {
-            if let Operation::Forget(variable) = event.operation {
-                self.variables[variable] = Known::default();
-            }
-            self.steps.on(event, &self.contexts.locksets);
-            return self.contexts.on(event);
-        };
-        let Known { state, witnesses, is_told } = &mut self.variables[variable];
-        let protections = &mut self.protections;
-        let held = protections.of(&seen, &self.contexts.locksets);
-        *state = match (*state, seen.kind) {
-            (State::Virgin, _) => State::Exclusive(seen.thread),
-            (State::Exclusive(owner), _) if owner == seen.thread => State::Exclusive(owner),
-            (State::Exclusive(_), AccessMode::Read) => State::Shared(held),
-            (State::Exclusive(_), AccessMode::Write) => State::SharedModified(held),
-            (State::Shared(locks), AccessMode::Read) => {
-                State::Shared(protections.common(locks, held))
-            }
-            (State::Shared(locks), AccessMode::Write) | (State::SharedModified(locks), _) => {
-                State::SharedModified(protections.common(locks, held))
+    fn stays_protected(
+        &mut self,
+        access: &AccessRecord,
+        held: ProtectionId,
+        protections: &mut Protections,
+    ) -> bool {
+        use Eraser::{Exclusive, Shared, SharedModified, Virgin};
+        *self = match (*self, access.kind) {
+            (Virgin, _) => Exclusive(access.thread),
+            (Exclusive(owner), _) if owner == access.thread => Exclusive(owner),
+            (Exclusive(_), AccessMode::Read) => Shared(held),
+            (Exclusive(_), AccessMode::Write) => SharedModified(held),
+            (Shared(locks), AccessMode::Read) => Shared(protections.common(locks, held)),
+            (Shared(locks), AccessMode::Write) | (SharedModified(locks), _) => {
+                SharedModified(protections.common(locks, held))
             }
         };
-        if matches!(*state, State::SharedModified(locks) if protections.is_empty(locks)) {
-            self.races.add_event(seen.site, variable);
-            if self.all || !std::mem::replace(is_told, true) {
-                let other = witnesses.against(&seen, protections, &self.contexts.locksets);
-                if let Some(other) = other {
-                    let subject = DeclaredVariable::of(variable, tables);
-                    self.races.add_pair_since(subject, other, seen, &self.steps, tables);
-                }
-            }
-        }
-        witnesses.add(seen, self.steps.now());
+        !matches!(*self, SharedModified(locks) if protections.is_empty(locks))
     }
 }

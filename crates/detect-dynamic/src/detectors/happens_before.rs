@@ -30,9 +30,7 @@ mod reads;
 mod states;
 
 use unsnarl_entity::{EntityId, PagedMap};
-use unsnarl_events::{
-    Elements, Event, EventKind, EventKinds, Filter, Filters, Operation, Tables, VariableId,
-};
+use unsnarl_events::{Elements, Event, Filter, Filters, Operation, Tables, VariableId};
 use unsnarl_findings::{Evidence, Rule};
 use unsnarl_trace_analysis::clocks::{Clocks, ThreadClock};
 use unsnarl_trace_analysis::describe::DeclaredVariable;
@@ -57,17 +55,10 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
 };
 
 const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-    ]),
     tolerates: Filters::of(&[Filter::Epoch, Filter::Escape]),
-    exact: false,
     array_ranges: true,
-    every_access: true,
     handles_retirement: true,
+    ..Needs::ACCESSES
 };
 
 const WORDING: RaceWording = RaceWording {

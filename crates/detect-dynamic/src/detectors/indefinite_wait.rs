@@ -13,7 +13,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use unsnarl_entity::SecondaryMap;
-use unsnarl_events::{Event, Filters, LockId, Operation, SiteId, Tables, ThreadId};
+use unsnarl_events::{Event, LockId, Operation, SiteId, Tables, ThreadId};
 use unsnarl_findings::{Access, AccessKind, Evidence, Finding, Rule, Subject, hints};
 use unsnarl_trace_analysis::analysis::{PROGRESS, shows_progress};
 use unsnarl_trace_analysis::call_stacks::CallStackId;
@@ -29,17 +29,8 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::IndefiniteWait,
     summary: "threads that wait when the run ends, and that nobody notified",
     is_default: true,
-    needs: |_| NEEDS,
+    needs: |_| Needs { events: PROGRESS, ..Needs::LOCKS },
     make: |_| Box::new(IndefiniteWait::default()),
-};
-
-const NEEDS: Needs = Needs {
-    events: PROGRESS,
-    tolerates: Filters::ALL,
-    exact: false,
-    array_ranges: true,
-    every_access: false,
-    handles_retirement: true,
 };
 
 #[derive(Default)]

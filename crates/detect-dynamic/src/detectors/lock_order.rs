@@ -24,7 +24,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use rustc_hash::FxHasher;
 use unsnarl_entity::{EntityId, SecondaryMap, UniqueMap};
-use unsnarl_events::{Event, EventKind, EventKinds, Filters, LockId, Operation, Tables, ThreadId};
+use unsnarl_events::{Event, EventKind, EventKinds, LockId, Operation, Tables, ThreadId};
 use unsnarl_findings::{Effect, Evidence, Heuristic, Rule, Severity};
 use unsnarl_trace_analysis::clocks::{Clocks, ThreadClock};
 use unsnarl_trace_analysis::{Analysis, AnalysisEntry, Flagged, Needs, Outcome};
@@ -48,17 +48,11 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::LockOrderCycle,
     summary: "locks that threads acquire in different orders",
     is_default: true,
-    needs: |_| NEEDS,
+    needs: |_| Needs {
+        events: EventKinds::of(&[EventKind::Lock, EventKind::Thread, EventKind::Channel]),
+        ..Needs::LOCKS
+    },
     make: |_| Box::new(LockOrder::default()),
-};
-
-const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[EventKind::Lock, EventKind::Thread, EventKind::Channel]),
-    tolerates: Filters::ALL,
-    exact: false,
-    array_ranges: true,
-    every_access: false,
-    handles_retirement: true,
 };
 
 static ORDERED_IN_THIS_RUN: Heuristic = Heuristic {

@@ -15,7 +15,7 @@ use std::hash::BuildHasherDefault;
 
 use indexmap::IndexMap;
 use rustc_hash::{FxHashSet, FxHasher};
-use unsnarl_events::{Event, EventKind, EventKinds, Filters, LockId, Operation, Tables, ThreadId};
+use unsnarl_events::{Event, LockId, Operation, Tables, ThreadId};
 use unsnarl_findings::{
     AccessKind, Effect, Evidence, Finding, Heuristic, Lock, Rule, Severity, Subject, hints,
 };
@@ -32,17 +32,8 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::LostNotify,
     summary: "threads that wait for a notification that came before",
     is_default: true,
-    needs: |_| NEEDS,
+    needs: |_| Needs::LOCKS,
     make: |_| Box::new(LostNotify::default()),
-};
-
-const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[EventKind::Lock, EventKind::Contention]),
-    tolerates: Filters::ALL,
-    exact: false,
-    array_ranges: true,
-    every_access: false,
-    handles_retirement: true,
 };
 
 static TIMED: Heuristic = Heuristic {

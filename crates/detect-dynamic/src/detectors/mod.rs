@@ -66,11 +66,11 @@ mod tests {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/detectors");
         for file in std::fs::read_dir(source).expect("the sources are there") {
             let path = file.expect("the sources can be read").path();
-            if path.is_dir() {
+            if path.is_dir() || path.ends_with("mod.rs") {
                 continue;
             }
             let text = std::fs::read_to_string(&path).expect("a source is text");
-            let is_detector = text.lines().any(|line| line.starts_with("impl Analysis for "));
+            let is_detector = text.contains("const ENTRY: AnalysisEntry");
             let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a file has a name");
             let name = stem.replace('_', "-");
             let is_listed = DETECTORS.iter().any(|detector| detector.name == name);

@@ -45,19 +45,11 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
 };
 
 const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-        EventKind::Allocation,
-        EventKind::Reference,
-    ]),
+    events: Needs::ACCESSES
+        .events
+        .or(EventKinds::of(&[EventKind::Allocation, EventKind::Reference])),
     tolerates: Filters::of(&[Filter::Escape]),
-    exact: false,
-    array_ranges: false,
-    every_access: true,
-    handles_retirement: false,
+    ..Needs::ACCESSES
 };
 
 const WORDING: RaceWording = RaceWording {

@@ -71,18 +71,10 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
 };
 
 const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-        EventKind::Allocation,
-    ]),
+    events: Needs::ACCESSES.events.or(EventKinds::of(&[EventKind::Allocation])),
     tolerates: Filters::of(&[Filter::Escape, Filter::Owner]),
-    exact: false,
     array_ranges: true,
-    every_access: true,
-    handles_retirement: false,
+    ..Needs::ACCESSES
 };
 
 const WORDING: RaceWording = RaceWording {

@@ -19,8 +19,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use scopes::{Late, Scope, Scopes};
 use unsnarl_events::{
-    Event, EventKind, EventKinds, Filters, LockId, MethodId, Operation, SiteId, Tables, ThreadId,
-    VariableId,
+    Event, EventKind, EventKinds, LockId, MethodId, Operation, SiteId, Tables, ThreadId, VariableId,
 };
 use unsnarl_findings::{AccessKind, Effect, Evidence, Finding, Heuristic, Rule, Subject};
 use unsnarl_trace_analysis::clocks::Epoch;
@@ -41,18 +40,8 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
 };
 
 const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-        EventKind::Method,
-    ]),
-    tolerates: Filters::NONE,
-    exact: false,
-    array_ranges: false,
-    every_access: true,
-    handles_retirement: false,
+    events: Needs::ACCESSES.events.or(EventKinds::of(&[EventKind::Method])),
+    ..Needs::ACCESSES
 };
 
 const DETECTOR: &str = "dynamic/stale-value";

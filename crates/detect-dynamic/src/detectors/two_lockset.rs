@@ -7,24 +7,19 @@
 //! Deviations: as in Eraser, what the first thread does alone is initialization. A lock that is held together with other
 //! readers protects reads alone.
 //!
-//! Guarantees: an access is told exactly if that condition fails.
+//! Guarantees: an access is reported exactly if that condition fails.
 //!
-//! Misses and tells wrongly: as [`crate::eraser`], but a read with a lock of all writes is never told, whatever locks
+//! Misses and reports wrongly: as [`super::eraser`], but a read with a lock of all writes is never reported, whatever locks
 //! other reads hold.
 
-use unsnarl_entity::SecondaryMap;
-use unsnarl_events::{
-    Event, EventKind, EventKinds, Filters, Operation, Tables, ThreadId, VariableId,
-};
+use unsnarl_events::ThreadId;
 use unsnarl_findings::{Evidence, Rule};
-use unsnarl_trace_analysis::describe::DeclaredVariable;
 use unsnarl_trace_analysis::protections::{ProtectionId, Protections};
-use unsnarl_trace_analysis::thread_contexts::{AccessMode, ThreadContexts};
-use unsnarl_trace_analysis::{Analysis, AnalysisEntry, Flagged, Needs, Outcome};
+use unsnarl_trace_analysis::thread_contexts::{AccessMode, AccessRecord};
+use unsnarl_trace_analysis::{AnalysisEntry, Needs};
 
-use crate::reporting::races::{RaceWording, Races};
-use crate::reporting::timeline::Steps;
-use crate::reporting::witnesses::Witnesses;
+use crate::reporting::lockset_detector::{LocksetDetector, LocksetState};
+use crate::reporting::races::RaceWording;
 
 /// The line in the table.
 pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
@@ -32,51 +27,13 @@ pub(crate) const ENTRY: AnalysisEntry = AnalysisEntry {
     rule: Rule::LocksetRace,
     summary: "the same with locks that protect writes apart from those that protect all accesses",
     is_default: false,
-    needs: |_| NEEDS,
-    make: |options| Box::new(TwoLockset { all: options.all, ..TwoLockset::default() }),
+    needs: |_| Needs::ACCESSES,
+    make: |options| Box::new(LocksetDetector::<TwoLockset>::new(options)),
 };
 
-const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Thread,
-        EventKind::Channel,
-    ]),
-    tolerates: Filters::NONE,
-    exact: false,
-    array_ranges: false,
-    every_access: true,
-    handles_retirement: false,
-};
-
-const WORDING: RaceWording = RaceWording {
-    rule: Rule::LocksetRace,
-    evidence: Evidence::Predicted,
-    detector: "dynamic/two-lockset",
-    verdict: "and no lock keeps the writes apart from all accesses to it",
-};
-
-#[derive(Default)]
-struct TwoLockset {
-    /// Whether every pair of places is told, or the first of each variable.
-    all: bool,
-    contexts: ThreadContexts,
-    steps: Steps<()>,
-    protections: Protections,
-    variables: SecondaryMap<VariableId, Known>,
-    races: Races,
-}
-
+/// What is known of a variable.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    state: State,
-    witnesses: Witnesses,
-    is_told: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-enum State {
+enum TwoLockset {
     /// Nobody has accessed it.
     #[default]
     Virgin,
@@ -87,44 +44,30 @@ enum State {
     Shared { accesses: Option<ProtectionId>, writes: Option<ProtectionId> },
 }
 
-impl Analysis for TwoLockset {
-    fn on_batch(&mut self, events: &[Event], tables: &Tables, flagged: &mut Vec<Flagged>) {
-        for event in events {
-            self.on(event, tables);
-        }
-        flagged.append(&mut self.races.take_events());
-    }
+impl LocksetState for TwoLockset {
+    const WORDING: RaceWording = RaceWording {
+        rule: Rule::LocksetRace,
+        evidence: Evidence::Predicted,
+        detector: "dynamic/two-lockset",
+        verdict: "and no lock keeps the writes apart from all accesses to it",
+    };
 
-    fn finish(self: Box<Self>, tables: &Tables) -> Outcome {
-        Outcome {
-            findings: self.races.findings(&WORDING, &self.contexts, tables),
-            ..Outcome::default()
-        }
-    }
-}
-
-impl TwoLockset {
-    fn on(&mut self, event: &Event, tables: &Tables) {
-        let Some((variable, seen)) = self.contexts.access(event) else {
-            if let Operation::Forget(variable) = event.operation {
-                self.variables[variable] = Known::default();
-            }
-            self.steps.on(event, &self.contexts.locksets);
-            return self.contexts.on(event);
-        };
-        let Known { state, witnesses, is_told } = &mut self.variables[variable];
-        let protections = &mut self.protections;
-        let held = protections.of(&seen, &self.contexts.locksets);
-        let (accesses, writes) = match *state {
-            State::Exclusive(owner) if owner != seen.thread => (None, None),
-            State::Shared { accesses, writes } => (accesses, writes),
-            State::Virgin | State::Exclusive(_) => {
-                *state = State::Exclusive(seen.thread);
-                return witnesses.add(seen, self.steps.now());
+    fn stays_protected(
+        &mut self,
+        access: &AccessRecord,
+        held: ProtectionId,
+        protections: &mut Protections,
+    ) -> bool {
+        let (accesses, writes) = match *self {
+            Self::Exclusive(owner) if owner != access.thread => (None, None),
+            Self::Shared { accesses, writes } => (accesses, writes),
+            Self::Virgin | Self::Exclusive(_) => {
+                *self = Self::Exclusive(access.thread);
+                return true;
             }
         };
         let accesses = protections.refined(accesses, held);
-        let (writes, is_protected) = match seen.kind {
+        let (writes, is_protected) = match access.kind {
             AccessMode::Read => {
                 (writes, writes.is_none_or(|writes| !protections.are_apart(writes, held)))
             }
@@ -132,17 +75,7 @@ impl TwoLockset {
                 (Some(protections.refined(writes, held)), !protections.is_empty(accesses))
             }
         };
-        *state = State::Shared { accesses: Some(accesses), writes };
-        if !is_protected {
-            self.races.add_event(seen.site, variable);
-            if self.all || !std::mem::replace(is_told, true) {
-                let other = witnesses.against(&seen, protections, &self.contexts.locksets);
-                if let Some(other) = other {
-                    let subject = DeclaredVariable::of(variable, tables);
-                    self.races.add_pair_since(subject, other, seen, &self.steps, tables);
-                }
-            }
-        }
-        witnesses.add(seen, self.steps.now());
+        *self = Self::Shared { accesses: Some(accesses), writes };
+        is_protected
     }
 }

@@ -17,18 +17,10 @@ impl Default for WindowSize {
 
 /// What detectors of predictions must see.
 pub(crate) const NEEDS: Needs = Needs {
-    events: EventKinds::of(&[
-        EventKind::Access,
-        EventKind::Lock,
-        EventKind::Contention,
-        EventKind::Thread,
-        EventKind::Channel,
-    ]),
+    events: Needs::ACCESSES.events.or(EventKinds::of(&[EventKind::Contention])),
     tolerates: Filters::of(&[Filter::Escape]),
     exact: true,
-    array_ranges: false,
-    every_access: true,
-    handles_retirement: false,
+    ..Needs::ACCESSES
 };
 
 /// Whether a reordering has to do with such an event. Others are not in windows.

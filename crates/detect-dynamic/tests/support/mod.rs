@@ -14,6 +14,11 @@ use unsnarl_events::{
 };
 use unsnarl_trace_analysis::{AnalysisEntry, Flagged, Options, Outcome};
 
+/// So many random cases. None is remembered: a failure becomes a test of its own.
+pub(crate) fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// A detector by its name.
 pub(crate) fn entry(name: &str) -> &'static AnalysisEntry {
     DETECTORS.iter().find(|entry| entry.name == name).unwrap()
