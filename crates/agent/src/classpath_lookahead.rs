@@ -135,7 +135,7 @@ impl Element {
     }
 }
 
-/// A file that is one: to open a pipe may take for ever.
+/// A file that is one: to open a pipe may take forever.
 fn open(path: &Path) -> Option<File> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     File::open(path).ok()

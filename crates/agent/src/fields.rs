@@ -192,7 +192,7 @@ impl Fields {
     }
 
     /// The cell of a probe: that of its site, or, if it reports several accesses to plain fields of one object, of so
-    /// many sites behind its number.
+    /// many sites after its number.
     pub(crate) fn cell_of_all(&self, probe: SiteNumber, count: u32, plan: &Plan) -> u64 {
         let Some(conditional) = self.conditionals.get(&probe) else {
             return self.unconditional(probe, count, plan);

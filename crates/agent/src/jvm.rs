@@ -103,7 +103,7 @@ unsafe extern "system" fn Agent_OnLoad(
 /// The file from which this library was loaded.
 fn own_library() -> Option<PathBuf> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: the address is one of this library, and `info` has room for what is told about it.
+    // SAFETY: the address is one of this library, and `info` has room for what is reported about it.
     let info = unsafe {
         match libc::dladdr(Agent_OnLoad as *const c_void, info.as_mut_ptr()) {
             0 => return None,
@@ -586,7 +586,7 @@ unsafe extern "system" fn Java_java_lang_UnsnarlNative_stripeTaken(
     });
 }
 
-/// `UnsnarlNative.elements`: the first index in the lower half, the one behind the last in the upper.
+/// `UnsnarlNative.elements`: the first index in the lower half, the one after the last in the upper.
 #[unsafe(no_mangle)]
 unsafe extern "system" fn Java_java_lang_UnsnarlNative_elements(
     _jni: *mut JNIEnv,

@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// The models that come with the agent and those of further files, which become part of the session: whoever
-    /// reads it needs the same. A file that is not right is told in the log.
+    /// reads it needs the same. A file that is not right is reported in the log.
     pub(crate) fn models(&self, files: &[PathBuf]) -> Models {
         let mut models = Models::builtin();
         let mut kept = 0;
@@ -117,7 +117,7 @@ impl Session {
         models
     }
 
-    /// Writes a line to the log. That it cannot be written can be told nowhere.
+    /// Writes a line to the log. That it cannot be written can be reported nowhere.
     pub(crate) fn log(&self, line: &str) {
         let _ = lock(&self.log).write_all(format!("{line}\n").as_bytes());
     }

@@ -59,7 +59,7 @@ pub(crate) fn plan(spec: &RecordingSpec) -> std::io::Result<Plan> {
 pub(crate) struct Watch {
     pub(crate) session: Session,
     plan: Plan,
-    /// After how many new ids the living objects are told again, at least.
+    /// After how many new ids the living objects are reported again, at least.
     pub(crate) sweep_every: u32,
     pub(crate) sweep_pause: u32,
     /// This agent as JVMs get it that the program starts, if they are to be watched as well.
@@ -75,7 +75,7 @@ pub(crate) struct Watch {
     ready: AtomicBool,
     /// Whether a class of the program was loaded.
     has_started: AtomicBool,
-    /// Whether a class was loaded that may make a stream parallel behind its first operations.
+    /// Whether a class was loaded that may make a stream parallel after its first operations.
     names_parallel: AtomicBool,
 }
 
@@ -273,12 +273,12 @@ impl Watch {
         }
     }
 
-    /// Whether it is told how threads come to places; where all calls are, there is no need.
+    /// Whether it is reported how threads come to places; where all calls are, there is no need.
     pub(crate) fn tells_stacks(&self) -> bool {
         !self.plan.spec.events.methods
     }
 
-    /// The index of the first element of arrays that is recorded, and the one behind the last.
+    /// The index of the first element of arrays that is recorded, and the one after the last.
     pub(crate) fn elements(&self) -> (u32, u32) {
         (self.plan.spec.elements.start(), self.plan.spec.elements.end())
     }
@@ -407,7 +407,7 @@ impl Watch {
         self.plan.watches(class) && end_of_host(class).is_none()
     }
 
-    /// Whether a stream may become parallel behind its first operations.
+    /// Whether a stream may become parallel after its first operations.
     pub(crate) fn may_become_parallel(&self) -> bool {
         self.names_parallel.load(Ordering::Relaxed)
     }

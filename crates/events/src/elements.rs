@@ -12,7 +12,7 @@ pub struct Elements {
     array: u32,
     first: u32,
     /// How many there are after the first.
-    behind: u16,
+    following: u16,
     distance: i8,
 }
 
@@ -20,20 +20,20 @@ impl Elements {
     /// One element.
     #[must_use]
     pub fn one(array: ObjectId, index: u32) -> Self {
-        Self { array: array.index() as u32, first: index, behind: 0, distance: 1 }
+        Self { array: array.index() as u32, first: index, following: 0, distance: 1 }
     }
 
     /// As many elements as are accessed after the first, each at the distance from the one before; none if an index would
     /// not be one of Java, or if this cannot be one event.
     #[must_use]
-    pub fn range(array: ObjectId, first: u32, distance: i16, behind: u16) -> Option<Self> {
-        if behind == 0 {
+    pub fn range(array: ObjectId, first: u32, distance: i16, following: u16) -> Option<Self> {
+        if following == 0 {
             return Some(Self::one(array, first));
         }
-        let last = i64::from(first) + i64::from(distance) * i64::from(behind);
+        let last = i64::from(first) + i64::from(distance) * i64::from(following);
         u32::try_from(last).ok()?;
         let distance = i8::try_from(distance).ok().filter(|&distance| distance != 0)?;
-        Some(Self { array: array.index() as u32, first, behind, distance })
+        Some(Self { array: array.index() as u32, first, following, distance })
     }
 
     /// The array.
@@ -46,7 +46,7 @@ impl Elements {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "there is always one")]
     pub fn len(self) -> u32 {
-        u32::from(self.behind) + 1
+        u32::from(self.following) + 1
     }
 
     /// The lowest index.
@@ -80,7 +80,7 @@ impl Elements {
     }
 
     fn last(self) -> u32 {
-        self.first.wrapping_add_signed(i32::from(self.distance) * i32::from(self.behind))
+        self.first.wrapping_add_signed(i32::from(self.distance) * i32::from(self.following))
     }
 }
 
@@ -91,8 +91,8 @@ mod tests {
     #[test]
     fn elements_come_in_the_order_of_the_accesses() {
         let array = ObjectId::from_index(3);
-        let of = |first, distance, behind| {
-            let elements = Elements::range(array, first, distance, behind)?;
+        let of = |first, distance, following| {
+            let elements = Elements::range(array, first, distance, following)?;
             assert_eq!(elements.array(), array);
             let indices: Vec<u32> = elements.indices().collect();
             assert_eq!(indices.len(), elements.len() as usize);

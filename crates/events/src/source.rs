@@ -70,7 +70,7 @@ pub enum TraceError {
     },
 }
 
-/// What was skipped in a trace, and what was not recorded: all of it counted, the first few told.
+/// What was skipped in a trace, and what was not recorded: all of it counted, the first few reported.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     first: Vec<Problem>,

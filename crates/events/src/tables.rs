@@ -110,7 +110,7 @@ pub struct Method {
     pub class: Option<NameId>,
     /// Its name.
     pub name: NameId,
-    /// Its descriptor, if the trace tells it.
+    /// Its descriptor, if the trace says it.
     pub descriptor: Option<NameId>,
     /// The source file of its class, without folders.
     pub file: Option<NameId>,
@@ -132,7 +132,7 @@ pub struct Field {
 pub struct Object {
     /// The binary name of its class, with dots; for an array its type as in Java source.
     pub class: NameId,
-    /// What tells it from all other objects of the run.
+    /// What distinguishes it from all other objects of the run.
     pub number: u64,
 }
 
@@ -178,6 +178,6 @@ impl Default for Sites {
 pub struct Site {
     /// The method.
     pub method: MethodId,
-    /// The line in its source file, from 1, if the class file tells it.
+    /// The line in its source file, from 1, if the class file says it.
     pub line: Option<u32>,
 }

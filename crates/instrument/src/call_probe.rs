@@ -2,7 +2,7 @@
 //!
 //! The operands go into local variables above those of the method, and from there back onto the stack; only the receiver
 //! stays there.
-//! The variables have no value at any jump, so no frame knows them. A constructor is reported as a whole behind
+//! The variables have no value at any jump, so no frame knows them. A constructor is reported as a whole after
 //! its call, when its object can be passed on.
 
 use std::collections::HashMap;

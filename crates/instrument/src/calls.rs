@@ -441,7 +441,7 @@ impl Calls {
                         }
                     }
                     ModelPlace::Variable { object, .. } => {
-                        // An element of an array, whose index comes behind it.
+                        // An element of an array, whose index comes after it.
                         if let Some(position) = position(object, parameters.len()) {
                             add(position + 1, OperandKind::Reference);
                         }
@@ -596,7 +596,7 @@ fn orders(effect: &Effect) -> bool {
     }
 }
 
-/// Whether a sentence holds when the method fails, behind it.
+/// Whether a sentence holds when the method fails, after it.
 fn happens_on_failure(effect: &Effect) -> bool {
     let fails =
         |when: &Option<Outcome>| matches!(when, Some(Outcome::Exception | Outcome::Throws(_)));

@@ -39,7 +39,7 @@ const fn exact(name: &'static str, descriptor: &'static str) -> Hook {
 /// Before an access to a field of an object that is not volatile.
 pub(crate) const FIELD_READ: Hook = hook("fieldRead", "(Ljava/lang/Object;I)V");
 pub(crate) const FIELD_WRITE: Hook = hook("fieldWrite", "(Ljava/lang/Object;I)V");
-/// The same for several fields of one object: the sites have the numbers behind that of the probe, the last
+/// The same for several fields of one object: the sites have the numbers after that of the probe, the last
 /// argument is how many they are.
 pub(crate) const FIELD_READS: Hook = hook("fieldReads", "(Ljava/lang/Object;II)V");
 pub(crate) const FIELD_WRITES: Hook = hook("fieldWrites", "(Ljava/lang/Object;II)V");
@@ -62,7 +62,7 @@ pub(crate) const ARRAY_COPIED: Hook = of_arrays("copied", "(Ljava/lang/Object;I)
 /// round, the last access that the round came to, step and offset and number of the access, and its site.
 pub(crate) const LOOP_READ: Hook = of_arrays("loopRead", "(Ljava/lang/Object;IIIII)V");
 pub(crate) const LOOP_WRITE: Hook = of_arrays("loopWrite", "(Ljava/lang/Object;IIIII)V");
-/// Before an access that is one step with its number, and behind it.
+/// Before an access that is one step with its number, and after it.
 pub(crate) const EXACT_READ: Hook = exact("readBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const EXACT_WRITE: Hook = exact("writeBegins", "(Ljava/lang/Object;I)V");
 pub(crate) const EXACT_STATIC_READ: Hook = exact("staticReadBegins", "(I)V");
@@ -78,17 +78,17 @@ pub(crate) const MONITOR_LEAVES: Hook = hook("monitorLeaves", "(Ljava/lang/Objec
 pub(crate) const WAITS: Hook = hook("waits", "(Ljava/lang/Object;I)V");
 /// After it, however it ended.
 pub(crate) const WAKES: Hook = hook("wakes", "(Ljava/lang/Object;I)V");
-/// Behind that, if it failed.
+/// After that, if it failed.
 pub(crate) const INTERRUPTED: Hook = of_calls("interrupted", "(Ljava/lang/Throwable;I)V");
 /// After a call that may be one of `Object.clone`, with the original and the copy.
 pub(crate) const CLONED: Hook = hook("cloned", "(Ljava/lang/Object;Ljava/lang/Object;)V");
 /// Before the end of a class initializer.
 pub(crate) const CLASS_INITIALIZED: Hook = hook("classInitialized", "(I)V");
-/// Before all else in a method, behind all else, and before what may run other methods.
+/// Before all else in a method, after all else, and before what may run other methods.
 pub(crate) const METHOD_ENTERS: Hook = hook("methodEnters", "(I)V");
 pub(crate) const METHOD_EXITS: Hook = hook("methodExits", "(I)V");
 pub(crate) const CALLER: Hook = hook("calls", "(I)V");
-/// Behind what makes an object, with `this` or null.
+/// After what makes an object, with `this` or null.
 pub(crate) const ALLOCATED: Hook = hook("allocated", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
 /// Before a reference is stored: into an object or array, or where everybody may see it.
 pub(crate) const STORED: Hook = hook("stored", "(Ljava/lang/Object;Ljava/lang/Object;I)V");
@@ -117,7 +117,7 @@ pub(crate) const CALL_BEGINS: Hook = of_calls("begins", "(Ljava/lang/Object;II)I
 pub(crate) const CALL_BEGINS_QUIETLY: Hook = of_calls("beginsQuietly", "(Ljava/lang/Object;II)I");
 /// The same for a call that can neither wait nor release anything: where it begins is of no importance.
 pub(crate) const CALL_LOOKS: Hook = of_calls("looks", "(Ljava/lang/Object;II)I");
-/// Behind a call that returned, with what it returned.
+/// After a call that returned, with what it returned.
 pub(crate) const CALL_ENDS: Hook = of_calls("ends", "(I)V");
 pub(crate) const CALL_ENDS_REFERENCE: Hook = of_calls("ends", "(Ljava/lang/Object;I)V");
 pub(crate) const CALL_ENDS_INT: Hook = of_calls("ends", "(II)V");

@@ -4,7 +4,7 @@
 //! may be there already. A subclass may be loaded before its superclass is seen, so nothing but names can decide that.
 //!
 //! `Object.clone` copies the fields. Only code of a class of the object's own hierarchy can call it, for it is
-//! protected: behind every call that may be one, in watched classes and in others that are not of the JDK, a
+//! protected: after every call that may be one, in watched classes and in others that are not of the JDK, a
 //! hook takes both from the copy again. Classes of the JDK stay as they are; whether one clones its
 //! instances is seen by [`clones`], and objects below such a class are not asked to keep ids.
 

@@ -1,7 +1,7 @@
 //! Loops over arrays whose accesses can be reported together when the loop is left.
 //!
 //! A loop of the shape that compilers give to `for (i = a; …; i += c) … array[i + k] …`: it is entered at its first
-//! instruction only, its instructions lie one behind the other, and nothing in it can synchronize, so that it does
+//! instruction only, its instructions lie one after the other, and nothing in it can synchronize, so that it does
 //! not matter where in it an access is reported. An access takes part if every round comes to it, the array is in a variable
 //! that the loop does not assign or in a final field of `this`, and the index is a variable to which every round adds the
 //! same constant, plus a constant. The elements are then known from the variable's first and last value.
@@ -62,7 +62,7 @@ pub(crate) enum Exit {
     Branches(NodeId, LabelId),
     /// By a `goto` or a return.
     Leaves(NodeId),
-    /// By going on behind the last instruction.
+    /// By going on after the last instruction.
     FallsOut,
 }
 

@@ -363,7 +363,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         self.site(line, SiteOperation::Call(method, Dispatch::Static))
     }
 
-    /// Puts a hook directly behind an instruction: jumps to what follows do not run it.
+    /// Puts a hook directly after an instruction: jumps to what follows do not run it.
     fn call_after(
         &mut self,
         node: NodeId,
@@ -378,7 +378,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         Ok(())
     }
 
-    /// The hook comes behind the instruction. A handler whose range starts there begins before the hook:
+    /// The hook comes after the instruction. A handler whose range starts there begins before the hook:
     /// otherwise the JIT sees a call that leaves the monitor locked, and refuses the method.
     fn monitor_enter(
         &mut self,
@@ -413,7 +413,7 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
 
     /// The hook comes before the instruction. A compiler's handler that leaves a monitor covers itself: if
     /// the hook failed there, for lack of stack, the handler would run again and again, and the JIT
-    /// refuses such a method. So the hook gets a handler of its own, which goes on behind it.
+    /// refuses such a method. So the hook gets a handler of its own, which goes on after it.
     fn monitor_exit(
         &mut self,
         node: NodeId,

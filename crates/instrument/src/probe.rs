@@ -129,7 +129,7 @@ impl<'e, 'a> Probe<'e, 'a> {
         self
     }
 
-    /// Calls a hook behind a call whose receiver was duplicated: `.., receiver, result` becomes `.., result`.
+    /// Calls a hook after a call whose receiver was duplicated: `.., receiver, result` becomes `.., result`.
     pub(crate) fn original_and_copy(&mut self, hook: Hook) -> Result<(), PoolError> {
         self.0.plain(DupX1).invoke_static(hook.class, hook.name, hook.descriptor)?;
         Ok(())

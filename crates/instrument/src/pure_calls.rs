@@ -2,7 +2,7 @@
 //!
 //! Two kinds of methods: functions of the JDK on numbers, which the JVM knows before any class of the program; and short
 //! methods of the class itself that cannot be overridden and do nothing but compute, access fields of their own class that
-//! are not volatile, access arrays, and call such methods. What is known of an epoch holds behind a call of one as
+//! are not volatile, access arrays, and call such methods. What is known of an epoch holds after a call of one as
 //! it did before. That a call may fail for lack of stack is not taken into account.
 
 use std::collections::HashMap;

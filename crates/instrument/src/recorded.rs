@@ -25,7 +25,7 @@ pub struct RecordedCall {
     pub runs: bool,
     /// Whether it orders nothing unless the stream that it is called on is parallel.
     pub parallel: bool,
-    /// Whether it sends its receiver to where that was put: of a constructor, others do so behind its end.
+    /// Whether it sends its receiver to where that was put: of a constructor, others do so after its end.
     pub hands_itself_over: bool,
 }
 
@@ -61,7 +61,7 @@ pub enum Task {
     /// A call starts it, or what is started calls it in turn.
     Started,
     /// A call runs it as a function, in a stream or while it orders something. Nobody waits for the end of one run alone, so
-    /// that what the thread does behind it need not be told again: programs call such methods all the time.
+    /// that what the thread does after it need not be reported again: programs call such methods all the time.
     Called,
 }
 

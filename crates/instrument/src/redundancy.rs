@@ -4,7 +4,7 @@
 //! final fields of known values lead to known values. Where ways meet, what is known on all of them stays known; a loop that
 //! releases nothing begins with what is known before it, but for the variables that it assigns. Between two instructions that may release something
 //! (calls that are not pure, monitors, volatile fields, whatever may load or initialize a class):
-//! - a read behind a read or write of the same field of the same object, and a write behind a write, say nothing
+//! - a read after a read or write of the same field of the same object, and a write after a write, say nothing
 //!   new (see `UnsnarlThread`), and a read says nothing new if a write certainly follows;
 //! - the same holds for elements of arrays;
 //! - accesses of one kind to one object that certainly follow each other, because nothing between them
@@ -51,7 +51,7 @@ pub(crate) struct Method<'m> {
     pub(crate) class: &'m [u8],
     pub(crate) is_static: bool,
     /// In a constructor the call of another one, where `this` becomes usable; it is `Object`'s if `this`
-    /// is known to nobody behind it.
+    /// is known to nobody after it.
     pub(crate) super_call: Option<NodeId>,
     pub(crate) is_new: bool,
     pub(crate) filters: Filters,
@@ -185,7 +185,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// Behind the call of another constructor `this` is an object like others.
+    /// After the call of another constructor `this` is an object like others.
     fn begin_constructed(&mut self, is_new: bool) {
         self.has_this = true;
         self.is_uninitialized = false;

@@ -21,7 +21,7 @@ pub(crate) fn sent_to_by_own_calls(models: &Models) -> FxHashSet<Box<[u8]>> {
 }
 
 /// Whether all that a class orders is what its methods send to their object and receive from it. What a constructor sends
-/// has a number behind it, and the object may be known by then.
+/// has a number after it, and the object may be known by then.
 fn speaks_of_itself(class: &ClassModel) -> bool {
     class.methods().all(|(name, _, method)| {
         method.effects.iter().all(|effect| match effect {
@@ -45,7 +45,7 @@ fn speaks_of_itself(class: &ClassModel) -> bool {
 }
 
 /// The classes of objects to which methods send that are called on others: what they return, or what is in a slot. Nothing if
-/// these may be of any class. Slots of one name are told apart by the classes that have them, as the sentences name them.
+/// these may be of any class. Slots of one name are distinguished by the classes that have them, as the sentences name them.
 fn sent_to_by_others(models: &Models) -> Option<FxHashSet<Box<[u8]>>> {
     let mut classes: FxHashSet<Box<[u8]>> = FxHashSet::default();
     let mut slots: Vec<(Option<Box<[u8]>>, &str)> = Vec::new();

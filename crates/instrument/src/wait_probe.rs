@@ -45,7 +45,7 @@ pub(crate) fn untested(
     found
 }
 
-/// Puts the probes around the call, which `node` is: in front of it the monitor is given up, behind it and when
+/// Puts the probes around the call, which `node` is: in front of it the monitor is given up, after it and when
 /// it fails the thread has it again; the second site is that of an interrupt. Returns whether a failure is seen. The variables
 /// from `first_local` on are free.
 pub(crate) fn insert(

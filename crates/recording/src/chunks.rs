@@ -32,9 +32,9 @@ impl Iterator for RawEvents<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<RawEvent> {
-        let (&first, behind) = self.0.split_first()?;
+        let (&first, following) = self.0.split_first()?;
         let kind = Kind::from_number(first as u8)?;
-        let (own, rest) = behind.split_at_checked(kind.words())?;
+        let (own, rest) = following.split_at_checked(kind.words())?;
         let mut words = [0; 2];
         words[..own.len()].copy_from_slice(own);
         self.0 = rest;
@@ -131,11 +131,11 @@ impl Chunk {
         let mut damage = None;
         let mut next = self.next + found.end;
         let mut is_final = is_final;
-        if found.behind == END_OF_CHUNK {
+        if found.following == END_OF_CHUNK {
             (next, is_final) = (end, true);
-        } else if found.behind != 0 {
+        } else if found.following != 0 {
             let offset = self.place.offset as usize + 8 * next;
-            damage = Some(Damage { offset, found: found.behind });
+            damage = Some(Damage { offset, found: found.following });
             (next, is_final) = (end, true);
         }
         match &self.words {
@@ -166,7 +166,7 @@ struct Scanned {
     /// The same of the last event that has a number.
     numbered: (usize, Option<Kind>),
     /// The word after the last event, 0 if there is none.
-    behind: u64,
+    following: u64,
 }
 
 /// Goes from event to event in so many words, and appends those with a number; the first word has the place `base`. It ends
@@ -183,8 +183,8 @@ fn scan(
     const OF_FIELD: usize = 2;
     let mut next = 0;
     let mut last = 0;
-    let mut behind_number = (0, None);
-    let mut behind = 0;
+    let mut numbered_at = (0, None);
+    let mut following = 0;
     while next < count {
         let whole = word(next);
         let first = whole as u8;
@@ -196,19 +196,19 @@ fn scan(
         }
         let words = Kind::words_of(first);
         if words == 0 || next + words > count {
-            behind = whole;
+            following = whole;
             break;
         }
         if Kind::number_is_numbered(first)
             && let Some(kind) = Kind::from_number(first)
         {
             numbered.push(Numbered { number: word(next + 1), at: base + next, kind });
-            behind_number = (next + words, Some(kind));
+            numbered_at = (next + words, Some(kind));
         }
         last = first;
         next += words;
     }
-    Scanned { end: next, last: Kind::from_number(last), numbered: behind_number, behind }
+    Scanned { end: next, last: Kind::from_number(last), numbered: numbered_at, following }
 }
 
 /// What the agent and the runtime write, for whoever makes a recording without a JVM.

@@ -64,7 +64,7 @@ impl Places {
     }
 }
 
-/// Method and line, which is what tells places apart.
+/// Method and line, which is what distinguishes sites.
 fn without_file(frame: &Frame) -> Frame {
     match frame {
         Frame::Code { method, line, .. } => {

@@ -66,7 +66,7 @@ impl RetainedLocks {
         }
     }
 
-    /// The class of a lock, if the trace tells it.
+    /// The class of a lock, if the trace says it.
     pub fn class(&self, lock: RetainedLockId, tables: &Tables) -> Option<NameId> {
         match self.known[lock] {
             Known::Dead(object) => Some(object.class),

@@ -65,7 +65,7 @@ pub(super) unsafe extern "system" fn contended(
             let arguments = [jvalue { l: object }, jvalue { i: site.cast_signed() }];
             let table = jni_functions(jni);
             (table.CallStaticVoidMethodA)(jni, hook.class, hook.method, arguments.as_ptr());
-            // What fails there is lack of stack or memory: then it is not told.
+            // What fails there is lack of stack or memory: then it is not reported.
             let _ = check_exception(jni, "a monitor that is taken");
         }
     });

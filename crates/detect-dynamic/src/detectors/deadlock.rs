@@ -1,7 +1,7 @@
 //! A deadlock that happened: when the trace ends, threads wait for locks that they hold among themselves.
 //!
 //! [vonPraun04 §6.2] calls it mutual wait and looks for it before the program runs; here the program hangs in it. A
-//! thread waits for a lock from its request on until it does anything else. The JDK tells such cycles of platform threads;
+//! thread waits for a lock from its request on until it does anything else. The JDK reports such cycles of platform threads;
 //! here virtual threads and the locks of `java.util.concurrent` are among them.
 //!
 //! Guarantees: every thread of a cycle had asked for a lock that the next one held, when the trace ended.

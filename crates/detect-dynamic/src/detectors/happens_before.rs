@@ -12,13 +12,13 @@
 //!   acquire, and no invented race if a recording has missed an acquire.
 //! - Slots of ended threads are used again where that loses nothing; see [`unsnarl_trace_analysis::clocks`].
 //!
-//! Guarantees: an event is told exactly if some earlier conflicting access of another thread does not
+//! Guarantees: an event is reported exactly if some earlier conflicting access of another thread does not
 //! happen before it in the trace. The first race of a variable is a data race by the definition of the
 //! Java memory model; a later one may be possible only because of the first. The dropped accesses of
 //! the epoch phase lose no event: what raced with one of them races with a kept one as well.
 //!
 //! Misses: races that another schedule would have shown, because a lock happened to order the two
-//! accesses in this run. Of the pairs, each event is told with the last unordered read and write of
+//! accesses in this run. Of the pairs, each event is reported with the last unordered read and write of
 //! every thread, not with all earlier ones; two accesses of one thread without a release between them
 //! count as one until the first race. With [`Options::all`] no pair of places is left out: of every thread the last
 //! access of each kind at each place is kept from the beginning, which takes more time and memory.
@@ -280,7 +280,7 @@ impl HappensBefore {
         let unordered = self.states.race(state, kind, last, clock);
         if !unordered.is_empty() {
             let past = Past::new(&self.clocks, &self.contexts, &self.steps);
-            tell(&mut self.races, variable.into(), &unordered, seen, &past, tables);
+            report(&mut self.races, variable.into(), &unordered, seen, &past, tables);
         }
     }
 
@@ -306,7 +306,7 @@ impl HappensBefore {
         let past = Past::new(&self.clocks, &self.contexts, &self.steps);
         for (index, number) in racing {
             let element = Accessed::Element(elements.array(), index);
-            tell(&mut self.races, element, &races[number].unordered, seen, &past, tables);
+            report(&mut self.races, element, &races[number].unordered, seen, &past, tables);
         }
     }
 }
@@ -346,7 +346,7 @@ impl<'d> Past<'d> {
     }
 }
 
-fn tell(
+fn report(
     races: &mut Races,
     variable: Accessed,
     unordered: &[(LastAccess, AccessMode)],

@@ -3,12 +3,12 @@
 //! After [vonPraun04 §6.2.2], on a run instead of on abstract threads: there a wait is indefinite if no notification for its
 //! object is anywhere in the program.
 //!
-//! Deviations: only a run that could not go on is told about. Every thread that had not ended waited for a notification or
+//! Deviations: only a run that could not go on is reported. Every thread that had not ended waited for a notification or
 //! for a lock, and the thread is no daemon: programs end with those waiting all the time.
 //!
 //! If the last notification came when nobody waited, which is what is usually wrong then, the message names it.
 //!
-//! Misses: waits with a time limit that end by it: a notification that came before them may have been seen otherwise. Programs in which another thread still does something. Tells although it could go on: waits with a time limit, if
+//! Misses: waits with a time limit that end by it: a notification that came before them may have been seen otherwise. Programs in which another thread still does something. Reports although it could go on: waits with a time limit, if
 //! the program was stopped meanwhile.
 
 use rustc_hash::{FxHashMap, FxHashSet};

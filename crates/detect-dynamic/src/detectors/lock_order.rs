@@ -1,5 +1,5 @@
 //! Locks that threads acquire in different orders, so that another schedule could have made them wait for each other
-//! for ever.
+//! forever.
 //!
 //! After [Wang06 §2] (potential for deadlock, an extension of Goodlock [Havelund00, lock trees]) and [Wang06 §4] (thread
 //! periods). Acquiring a lock while holding others is a step; [`cycles`] finds the cycles of steps.
@@ -9,13 +9,13 @@
 //! - Locks of `java.util.concurrent` count as monitors do. Two threads that share a lock do not wait for each other.
 //! - Waiting for a notification acquires the lock again when it ends, with all others held.
 //! - Start and join of threads exclude a cycle. What other synchronization ordered in this run, a queue or a volatile
-//!   variable, another schedule might not have ordered: such a cycle is told, less sure.
+//!   variable, another schedule might not have ordered: such a cycle is reported, less sure.
 //!
 //! Guarantees: for every cycle of steps by different threads, without a gate, that start and join allow, one with the
-//! same or fewer places is told, unless a note says that the search was cut short.
+//! same or fewer places is reported, unless a note says that the search was cut short.
 //!
 //! Misses: deadlocks of one thread alone; of code that this run did not reach; of waiting for anything that is no lock.
-//! When a thread makes the same step in many periods, the first and the last few of these count. Tells although it
+//! When a thread makes the same step in many periods, the first and the last few of these count. Reports although it
 //! cannot be: order that the program makes by itself, by data; `tryLock`, which gives up.
 
 use std::hash::BuildHasherDefault;

@@ -4,8 +4,8 @@
 //! if it tests nothing: it begins whenever its monitor is entered ([`Tables::untested_waits`]), and the last notification
 //! of the run came from another thread before it and reached nobody.
 //!
-//! Guarantees: no notification for the object comes behind the one that is told, and nobody waited when it came.
-//! A wait that a caller may have tested for, which holds the monitor already, is not told.
+//! Guarantees: no notification for the object comes after the one that is reported, and nobody waited when it came.
+//! A wait that a caller may have tested for, which holds the monitor already, is not reported.
 //!
 //! Misses: waits that test something, if they test the wrong thing or without the lock (the test is a race then); objects
 //! that are notified once more later; conditions of `java.util.concurrent`, which have to be awaited in a loop as well. Tells
@@ -64,7 +64,7 @@ struct Notified {
     waiting: FxHashSet<ThreadId>,
     /// The last notification, if nobody waited when it came.
     unheard: Option<AccessRecord>,
-    /// The first wait behind it that tests nothing, and whether it has ended.
+    /// The first wait after it that tests nothing, and whether it has ended.
     in_vain: Option<(AccessRecord, bool)>,
 }
 

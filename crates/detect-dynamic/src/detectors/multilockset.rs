@@ -2,7 +2,7 @@
 //!
 //! After [Wang06 §5.4, fig. 3]:
 //! of every variable the smallest sets of locks held at reads, the locks held at all writes, and the periods of threads
-//! in which it was read and written. It is told when a write is in a period that is concurrent with another access, and
+//! in which it was read and written. It is reported when a write is in a period that is concurrent with another access, and
 //! no lock is held at all writes, or at some read none of these is held. What happens before an object escapes its
 //! thread ([`Escape`]) does not count.
 //!
@@ -11,7 +11,7 @@
 //! thread the last is kept: what is concurrent with an earlier one and ordered after the last does not exist.
 //!
 //! Guarantees: an access is reported exactly if the condition of [Wang06, fig. 3] holds after it. Once it does, all later accesses to
-//! the variable are told.
+//! the variable are reported.
 //!
 //! Misses: pairs that wait and notify do not order; accesses that a queue or a volatile variable happened to order. Tells
 //! although it is right: the test is about all accesses together, so that the lock that is missing and the period
@@ -61,7 +61,7 @@ const WORDING: RaceWording = RaceWording {
 
 #[derive(Default)]
 struct Multilockset {
-    /// Whether every pair of places is told, or the first of each variable.
+    /// Whether every pair of places is reported, or the first of each variable.
     all: bool,
     escape: Escape,
     periods: Periods,
@@ -79,12 +79,12 @@ struct Known {
     read_sets: Vec<ProtectionId>,
     /// The locks of all writes, if there was one.
     write_set: Option<ProtectionId>,
-    /// The last reads and writes of every slot that has accessed it; none once it is told and nothing more is to be.
+    /// The last reads and writes of every slot that has accessed it; none once it is reported and nothing more is to be.
     reads: Vec<LastAccess>,
     writes: Vec<LastAccess>,
     has_concurrent_writes: bool,
     has_concurrent_read_and_write: bool,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// The last access of a kind of a slot.
@@ -126,7 +126,7 @@ impl Multilockset {
             return;
         }
         let known = self.variables[variable].get_or_insert_default();
-        if known.is_told {
+        if known.is_reported {
             return self.races.add_event(seen.site, variable);
         }
         known.add_locks(&seen, &mut self.protections, &self.contexts);
@@ -138,8 +138,8 @@ impl Multilockset {
                 self.races.add_pair_since(subject, other, seen, &self.steps, tables);
             }
             if !self.all {
-                let told = Known { is_told: true, ..Known::default() };
-                self.variables[variable] = Some(Box::new(told));
+                let reported = Known { is_reported: true, ..Known::default() };
+                self.variables[variable] = Some(Box::new(reported));
             }
         }
     }

@@ -3,8 +3,8 @@
 //! After [vonPraun04 §7.1] with [vonPraun04, definition 2.3]: one lockset for an object, not for each of its variables. A class is an object with its static
 //! fields, an array with its elements. An object is owned by the thread that has made it (*init*, *owned*), and nothing is
 //! kept, until another thread accesses it. Of the accesses from there on the threads and the locks held at all of them are
-//! kept: while there is one thread, it is the second owner (*handoff*), and nothing is told; when there are several
-//! (*shared*), the object was written and no lock is left, the access is told, and the object is left alone (*conflict*).
+//! kept: while there is one thread, it is the second owner (*handoff*), and nothing is reported; when there are several
+//! (*shared*), the object was written and no lock is left, the access is reported, and the object is left alone (*conflict*).
 //!
 //! Where figures contradict the text, the text holds. In [vonPraun04, fig. 7.4] `o.w` begins as false and is only ever and-ed, and a write
 //! that makes the second owner does not count: here a write since the hand-off does. [vonPraun04 §7.1.3] calls the state after the
@@ -17,13 +17,13 @@
 //! Deviations:
 //! - Only fields that are written since the hand-off count: [vonPraun04 §7.1.4] checks only accesses that take part in a conflict of
 //!   the static analysis. What is read is kept with its variable (*handoff read*, *shared read*) and counts when the
-//!   variable is first written. Else every object that is read without its lock would be told; it is the first source of
+//!   variable is first written. Else every object that is read without its lock would be reported; it is the first source of
 //!   incompleteness that [vonPraun04 §7.1.6] names.
 //! - An object that nobody was seen to make is owned by the first thread that accesses it.
 //! - The two improvements of [vonPraun04 §7.1.8] hold because accesses are seen, and not calls: a call writes what the method that
 //!   ran has written, and an access inside a synchronized block or method has its locks, whoever has called it.
 //! - Checks are grouped as in [vonPraun04 §7.1.4]: accesses of a thread to an object one after the other, with the same locks, are
-//!   one check. With [`Options::all`](crate::Options) they are not, and a told object is looked at further.
+//!   one check. With [`Options::all`](crate::Options) they are not, and a reported object is looked at further.
 //! - A lock that is held together with other readers protects reads alone.
 //! - The states up to the hand-off live in the running program as well ([`Filter::Owner`](unsnarl_events::Filter::Owner)): if
 //!   this detector is the only one that looks at accesses, those of an owner cost it a comparison and are not recorded.
@@ -32,11 +32,11 @@
 //! - In code that neither acquires nor releases anything the program may tell accesses that follow each other as one: what is
 //!   told then is what would be, had the other threads come a little earlier or later.
 //!
-//! Guarantees: an object is told exactly once, at the first access behind which two threads have accessed variables of it
+//! Guarantees: an object is reported exactly once, at the first access after which two threads have accessed variables of it
 //! that were written since the hand-off, and no lock was held at all these accesses.
 //!
 //! Misses: what the first owner does before another thread comes, and what the second owner does alone, also if it races
-//! with the first. Tells although it is right: every order that is not made by locks; fields of one object that are guarded by
+//! with the first. Reports although it is right: every order that is not made by locks; fields of one object that are guarded by
 //! different locks, or of which only some are shared. Classes of one name are one object.
 
 use fixedbitset::FixedBitSet;
@@ -86,7 +86,7 @@ const WORDING: RaceWording = RaceWording {
 
 #[derive(Default)]
 struct ObjectRace {
-    /// Whether every pair of places is told, or the first of each object.
+    /// Whether every pair of places is reported, or the first of each object.
     all: bool,
     contexts: ThreadContexts,
     steps: Steps<()>,
@@ -221,7 +221,7 @@ fn name_the_object(finding: &mut Finding) {
 }
 
 impl ObjectRace {
-    /// A thread accesses variables of one object, one behind the other.
+    /// A thread accesses variables of one object, one after the other.
     fn access(
         &mut self,
         holder: Holder,
@@ -238,8 +238,8 @@ impl ObjectRace {
                 continue;
             }
             uses.refine(seen, locksets, protections);
-            let is_told = uses.are_unprotected(protections);
-            if is_told {
+            let is_reported = uses.are_unprotected(protections);
+            if is_reported {
                 self.races.add_event(seen.site, variable);
                 if let Some(other) = uses.witnesses.against(&seen, protections, locksets) {
                     let subject = DeclaredVariable::of(variable, tables);
@@ -247,7 +247,7 @@ impl ObjectRace {
                 }
             }
             uses.witnesses.add(seen, self.steps.now());
-            if is_told && !self.all {
+            if is_reported && !self.all {
                 *state = State::Conflict;
             }
         }
@@ -260,7 +260,7 @@ impl ObjectRace {
         self.access(Holder::Object(array), variables, seen, tables);
     }
 
-    /// An object is told to be made several times. One that nobody has accessed may also be another one with the same id.
+    /// An object is reported to be made several times. One that nobody has accessed may also be another one with the same id.
     fn allocate(&mut self, object: ObjectId, maker: ThreadId) {
         let state = self.holders.entry(Holder::Object(object)).or_insert(State::Init(maker));
         if let State::Init(owner) = state {

@@ -9,7 +9,7 @@
 //! observed, else predicted. Where a trace has no events of methods, a thread as a whole is one call.
 //!
 //! Guarantees: each of these things was seen. Misses: values that are used for anything but writing the same variable;
-//! a thread that has ended, or was waited for, between the read and the write. Tells although it is right: a write that
+//! a thread that has ended, or was waited for, between the read and the write. Reports although it is right: a write that
 //! does not depend on what was read. So every finding has a reason that lowers the confidence, and the
 //! detector is not run unless it is asked for.
 
@@ -63,7 +63,7 @@ struct StaleValue {
     scopes: Scopes,
     periods: Periods,
     variables: FxHashMap<VariableId, Known>,
-    told: IndexMap<(DeclaredVariable, SiteId, SiteId), (LateWrite, Evidence)>,
+    reported: IndexMap<(DeclaredVariable, SiteId, SiteId), (LateWrite, Evidence)>,
     events: Vec<Flagged>,
     /// The writes that only a later write of another thread has shown to be late.
     shown_later: Vec<Flagged>,
@@ -115,8 +115,8 @@ impl Analysis for StaleValue {
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Outcome {
-        let told = self.told.iter();
-        let findings = told.map(|((subject, ..), (late, evidence))| {
+        let reported = self.reported.iter();
+        let findings = reported.map(|((subject, ..), (late, evidence))| {
             self.finding(*subject, late, *evidence, tables)
         });
         let findings = findings.collect();
@@ -163,13 +163,13 @@ impl StaleValue {
                 && late.late.reopened.iter().any(is_held)
                 && !late.late.kept.iter().any(is_held)
         };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         known.late.retain(|late| {
             let is_shown = may_come_between(late, &own) && !clock.knows(late.when);
             if is_shown {
                 let variable = variable.into();
                 self.shown_later.push(Flagged { site: late.write.site, variable });
-                told.push((late.clone(), Evidence::Predicted));
+                reported.push((late.clone(), Evidence::Predicted));
             }
             !is_shown
         });
@@ -186,7 +186,7 @@ impl StaleValue {
                     false => Evidence::Observed,
                 };
                 self.events.push(Flagged { site: seen.site, variable: variable.into() });
-                told.push((late, evidence));
+                reported.push((late, evidence));
             } else {
                 let is_such = |other: &LateWrite| {
                     let place = |late: &LateWrite| (late.write.site, late.write.thread);
@@ -203,9 +203,9 @@ impl StaleValue {
         if known.writes.len() < MOST_KEPT {
             known.writes.push(own);
         }
-        for (late, evidence) in told {
+        for (late, evidence) in reported {
             let key = (subject, late.read.site, late.write.site);
-            let known = self.told.entry(key).or_insert((late, evidence));
+            let known = self.reported.entry(key).or_insert((late, evidence));
             known.1 = known.1.max(evidence);
         }
     }

@@ -8,12 +8,12 @@
 //!   woken up comes after all notifications before.
 //!
 //! Guarantees: every pair has a reordering of the trace, which was replayed against the constraints of the trace before the
-//! pair is told. That holds for exact traces only. In a window every access is told that races with an earlier one in a
+//! pair is reported. That holds for exact traces only. In a window every access is reported that races with an earlier one in a
 //! reordering that preserves synchronization.
 //!
 //! Misses: races for which critical sections would have to change places, and accesses that are more than a window apart.
-//! What code would do that reads other values is not known: nothing is told about it. Tells although it cannot be: a pair
-//! of which one thread has its object from the other by a way that no event tells.
+//! What code would do that reads other values is not known: nothing is reported about it. Reports although it cannot be: a pair
+//! of which one thread has its object from the other by a way that no event shows.
 
 use unsnarl_events::{Event, Tables};
 use unsnarl_findings::{Evidence, Rule};

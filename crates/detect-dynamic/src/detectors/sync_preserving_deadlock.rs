@@ -1,4 +1,4 @@
-//! Deadlocks that did not happen in this run and can happen in another: of the cycles that `lock-order` tells, those that
+//! Deadlocks that did not happen in this run and can happen in another: of the cycles that `lock-order` reports, those that
 //! a reordering of the run shows.
 //!
 //! After SPDOffline [Tunc23 §4]. What a reordering is and how it is found, [`crate::prediction`] says.
@@ -6,7 +6,7 @@
 //! Deviations: windows that overlap by half, and shared locks, as in `sync-preserving`. Cycles of up to six
 //! threads, and of many alike in one window the first.
 //!
-//! Guarantees: every cycle has a reordering of the trace, which was replayed before the cycle is told, behind which every
+//! Guarantees: every cycle has a reordering of the trace, which was replayed before the cycle is reported, after which every
 //! thread of the cycle asks for a lock that the next one holds. That holds for exact traces only.
 //!
 //! Misses: deadlocks for which critical sections would have to change places, acquisitions that are more than a window

@@ -1,4 +1,4 @@
-//! Races by weak causal precedence: pairs of accesses that it leaves unordered, told only if a reordering of the run shows
+//! Races by weak causal precedence: pairs of accesses that it leaves unordered, reported only if a reordering of the run shows
 //! that they can meet.
 //!
 //! After [Kini17, algorithm 1]. WCP is
@@ -116,7 +116,7 @@ impl Before {
 struct OfThread {
     /// What comes before what it does now, without itself.
     before: Before,
-    /// Its own time, which advances behind whatever others can learn of.
+    /// Its own time, which advances after whatever others can learn of.
     now: u64,
     is_told: bool,
     held: Vec<Held>,
@@ -150,7 +150,7 @@ struct OfLock {
     all: Before,
     shared: Before,
     sections: Vec<Section>,
-    /// The releases behind sections that read or wrote a variable, by thread.
+    /// The releases after sections that read or wrote a variable, by thread.
     reads: FxHashMap<VariableId, Releases>,
     writes: FxHashMap<VariableId, Releases>,
 }

@@ -4,7 +4,7 @@
 //! A *reordering* of a trace has for every thread a beginning of what it did, every read in it reads from the same write
 //! as in the trace, and locks exclude each other. It *preserves synchronization* if the critical sections of a lock come
 //! in the order that they have in the trace. Two conflicting accesses that such a reordering can be followed by, one
-//! directly behind the other, are a race; acquisitions each of which waits for a lock that the next one's thread holds are
+//! directly after the other, are a race; acquisitions each of which waits for a lock that the next one's thread holds are
 //! a deadlock. The smallest set of events that must have happened before given ones is their [`Closure`].
 //!
 //! Traces are looked at in windows: what lies before a window stays as it was. So nothing is reported that cannot happen,

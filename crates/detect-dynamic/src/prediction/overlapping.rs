@@ -51,7 +51,7 @@ impl Overlapping {
         if self.events.len() < size {
             return None;
         }
-        let held = self.held.clone().behind(&self.events[..size / 2]);
+        let held = self.held.clone().after(&self.events[..size / 2]);
         let kept = self.events[size / 2..].to_vec();
         let events = std::mem::replace(&mut self.events, kept);
         Some(Window::new(events, std::mem::replace(&mut self.held, held)))

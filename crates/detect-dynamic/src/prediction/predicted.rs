@@ -1,4 +1,4 @@
-//! What detectors of predicted races have in common: they look at windows of the trace, and tell a pair of accesses when a
+//! What detectors of predicted races have in common: they look at windows of the trace, and report a pair of accesses when a
 //! reordering was replayed that shows it.
 
 use unsnarl_entity::{EntityId, SecondaryMap};
@@ -17,7 +17,7 @@ static REORDERING: Heuristic = Heuristic {
     sentence: "a reordering of the run shows it",
 };
 
-/// The window that grows, and the races that were told.
+/// The window that grows, and the races that were reported.
 #[derive(Default)]
 pub(crate) struct Predicted {
     contexts: ThreadContexts,
@@ -29,7 +29,7 @@ pub(crate) struct Predicted {
     variables: SecondaryMap<VariableId, Option<VariableId>>,
     variable_count: usize,
     races: Races,
-    /// How each pair that is told can come about.
+    /// How each pair that is reported can come about.
     reorderings: Vec<String>,
     refused: u64,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Predicted {
 #[derive(Clone, Copy)]
 struct Note {
     access: Option<(VariableId, DeclaredVariable, AccessRecord)>,
-    is_told: bool,
+    is_reported: bool,
 }
 
 /// A window, and how many events came before it.
@@ -69,7 +69,7 @@ impl Predicted {
         if !prediction::concerns(event.operation) {
             return None;
         }
-        self.notes.push(Note { access, is_told: false });
+        self.notes.push(Note { access, is_reported: false });
         let window = self.windows.add(event)?;
         Some(Complete { window, passed: self.passed })
     }
@@ -95,7 +95,7 @@ impl Predicted {
     pub(crate) fn add_event(&mut self, later: u32) {
         let note = &mut self.notes[later as usize];
         if let Some((variable, _, seen)) = note.access
-            && !std::mem::replace(&mut note.is_told, true)
+            && !std::mem::replace(&mut note.is_reported, true)
         {
             self.races.add_event(seen.site, variable);
         }

@@ -1,7 +1,7 @@
 //! Races that a reordering shows which preserves synchronization.
 //!
 //! For two threads and a variable the accesses of each are gone through in their order: the closure of what comes before
-//! two of them grows with both, so an access that is in it once is in it for ever. So every access is looked at a few
+//! two of them grows with both, so an access that is in it once is in it forever. So every access is looked at a few
 //! times only [Mathur21 §4]. Two threads that hold a lock at all of their accesses are not looked at: closures
 //! would only find out that they exclude each other, and most variables are like that.
 
@@ -11,7 +11,7 @@ use unsnarl_events::{LockId, Operation, VariableId};
 use super::closure::Closure;
 use super::window::{HeldLocks, Mode, Window};
 
-/// Two accesses that can come one directly behind the other, in both orders.
+/// Two accesses that can come one directly after the other, in both orders.
 #[derive(Clone, Debug)]
 pub(crate) struct PredictedRace {
     /// Their positions in the window.

@@ -314,7 +314,7 @@ proptest! {
     fn windows_predict_nothing_more(events in trace(9), cut in 0..9_usize) {
         let cut = cut.min(events.len());
         let [all, _] = all_races(&events);
-        let held = HeldLocks::default().behind(&events[..cut]);
+        let held = HeldLocks::default().after(&events[..cut]);
         let window = Window::new(events[cut..].to_vec(), held);
         for race in races(&window) {
             prop_assert!(replay(&window, &race.before.events(&window)).is_some());

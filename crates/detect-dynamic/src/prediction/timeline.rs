@@ -32,7 +32,7 @@ fn taken(window: &Window, position: u32) -> Option<Taken> {
     Taken::new(&window.events[position as usize], u64::from(position))
 }
 
-/// Whether an event acquires or releases a lock that its thread holds before and behind it.
+/// Whether an event acquires or releases a lock that its thread holds before and after it.
 fn enters_again(window: &Window, position: u32) -> bool {
     let thread = window.places[position as usize].thread;
     let is_bound = |section: &Section| [section.acquire, section.release].contains(&Some(position));

@@ -69,7 +69,7 @@ pub(super) struct Section {
     /// Its first event; none if it began before the window.
     pub(super) acquire: Option<u32>,
     pub(super) acquire_local: u32,
-    /// Its last event; none if it goes on behind the window.
+    /// Its last event; none if it goes on after the window.
     pub(super) release: Option<u32>,
 }
 
@@ -187,8 +187,8 @@ impl HeldLocks {
             .flat_map(|&thread| self.of(thread).map(move |(lock, mode, _)| (thread, lock, mode)))
     }
 
-    /// What is held behind some events, as it is before a window.
-    pub(super) fn behind(mut self, events: &[Event]) -> Self {
+    /// What is held after some events, as it is before a window.
+    pub(super) fn after(mut self, events: &[Event]) -> Self {
         for event in events {
             self.on(event, 0);
         }

@@ -1,4 +1,4 @@
-//! A reordering behind which two accesses come next: one that preserves synchronization, else one that a search finds.
+//! A reordering after which two accesses come next: one that preserves synchronization, else one that a search finds.
 //!
 //! The search goes through the events that the accesses depend on, with a budget: from what has happened so far it tries
 //! what the threads can do next, in the order of the trace first, and goes back where it gets stuck.

@@ -26,7 +26,7 @@ pub(crate) struct RaceWording {
     pub(crate) verdict: &'static str,
 }
 
-/// What was told so far.
+/// What was reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Races {
     events: Vec<Flagged>,
@@ -89,7 +89,7 @@ impl Races {
 
     /// All accesses that are kept.
     pub(crate) fn seen(&mut self) -> impl Iterator<Item = &mut AccessRecord> {
-        self.pairs.values_mut().flat_map(|told| &mut told.accesses)
+        self.pairs.values_mut().flat_map(|pair| &mut pair.accesses)
     }
 
     /// The events since the last call.
@@ -97,7 +97,7 @@ impl Races {
         std::mem::take(&mut self.events)
     }
 
-    /// How many events were told.
+    /// How many events were reported.
     pub(crate) fn event_count(&self) -> u64 {
         self.event_count
     }
@@ -122,8 +122,8 @@ impl Races {
             let are = if variable.is_elements() { "are" } else { "is" };
             let message = format!(
                 "{variable} {are} {} and {}, {}",
-                told(&accesses[0]),
-                told(&accesses[1]),
+                access_text(&accesses[0]),
+                access_text(&accesses[1]),
                 wording.verdict
             );
             let subject = Subject::variable(variable);
@@ -137,7 +137,7 @@ impl Races {
     }
 }
 
-fn told(access: &Access) -> String {
+fn access_text(access: &Access) -> String {
     let done = if access.kind == AccessKind::Write { "written" } else { "read" };
     let by = access.thread.as_deref().unwrap_or("a thread");
     let at = access.site().map_or_else(String::new, place);

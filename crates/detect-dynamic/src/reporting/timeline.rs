@@ -10,7 +10,7 @@
 //!
 //! Guarantees, for traces in which threads release what they have acquired: the steps of a thread and its access are in
 //! the order of the run; the steps of both threads are too; an arrow is an order that there was. Where an access that
-//! knows its epoch stands among the steps of the *other* thread is not known: it stands right behind the step before it.
+//! knows its epoch stands among the steps of the *other* thread is not known: it stands right after the step before it.
 
 use std::cmp::Ordering;
 
@@ -327,7 +327,7 @@ impl Steps<()> {
         threads: [ThreadId; 2],
         tables: &Tables,
     ) -> Vec<TimelineStep> {
-        // Right behind a step is behind it.
+        // Directly after a step is after it.
         let side = |it: &Remembered<()>| Some(it.step.order.cmp(&earlier.0.saturating_add(1)));
         self.context(threads, side, Some(earlier.0), tables)
     }
@@ -354,7 +354,7 @@ pub(crate) struct Lane {
     pub(crate) thread: ThreadId,
     /// The order of what comes right before the access.
     pub(crate) access: u64,
-    /// Whether steps between the access and the one behind it are not known.
+    /// Whether steps between the access and the one after it are not known.
     pub(crate) is_behind_gap: bool,
     /// In their order.
     pub(crate) steps: Vec<Taken>,
@@ -367,7 +367,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<T
         all.extend(lane.steps.iter().map(|step| (step.order, number, Some(*step))));
         all.push((lane.access, number, None));
     }
-    // What began a thread stands behind the step that did it, an access behind the step before it.
+    // What began a thread stands after the step that did it, an access after the step before it.
     let begins = |number: usize, step: &Taken| step.thread != lanes[number].thread;
     all.sort_by_key(|&(order, number, step)| {
         (order, step.map_or((true, true), |step| (false, begins(number, &step))))
@@ -386,7 +386,7 @@ pub(crate) fn timeline(lanes: &[Lane; 2], dead: &Dead, tables: &Tables) -> Vec<T
                     false => other.orders(&step),
                 })
             };
-            // What a thread knows already, it is not told again.
+            // What a thread knows already is not shown again.
             others.rposition(comes_before).filter(|&found| known[number] < Some(found))
         });
         known[number] = known[number].max(after);

@@ -60,7 +60,7 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
         return None;
     }
     let has_zero_first = number == 0;
-    while let Some((&next, behind)) = rest.split_first() {
+    while let Some((&next, following)) = rest.split_first() {
         let next = digit(next);
         if next > 9 {
             break;
@@ -69,7 +69,7 @@ fn number(bytes: &[u8]) -> Option<(u32, &[u8])> {
             return None;
         }
         number = number * 10 + next;
-        rest = behind;
+        rest = following;
     }
     Some((number, rest))
 }

@@ -13,7 +13,7 @@ use crate::redundancy::jumps;
 pub(super) struct Text<'m> {
     pub(super) code: &'m CodeEditor,
     instructions: Vec<(NodeId, &'m Instruction<LabelId>)>,
-    /// The instruction behind each label.
+    /// The instruction after each label.
     places: HashMap<LabelId, usize>,
     /// From where to where is jumped.
     edges: Vec<(usize, usize)>,
@@ -123,7 +123,7 @@ impl<'m> Text<'m> {
         optional
     }
 
-    /// Labels of a loop that are jumped to, by the places behind them.
+    /// Labels of a loop that are jumped to, by the places after them.
     pub(super) fn targets(&self, region: &Region) -> Vec<(usize, usize)> {
         let is_inside = |&&(_, to): &&(usize, usize)| region.contains(to) && to != region.first;
         self.edges.iter().filter(is_inside).copied().collect()

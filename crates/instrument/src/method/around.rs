@@ -11,7 +11,7 @@ use crate::recorded::Task;
 use crate::rewrite::can_load_classes;
 
 impl MethodRewriter<'_, '_> {
-    /// The monitor of a synchronized method is entered before its first instruction, and left behind
+    /// The monitor of a synchronized method is entered before its first instruction, and left after
     /// its last one, also by an exception.
     pub(super) fn synchronized_method(
         &mut self,
@@ -51,7 +51,7 @@ impl MethodRewriter<'_, '_> {
         Ok(())
     }
 
-    /// A method is reported when it is entered, before all else, and when it is left, behind all else. Where no
+    /// A method is reported when it is entered, before all else, and when it is left, after all else. Where no
     /// handler can be put around it, whoever reads the events sees from the next one of a caller that it was
     /// left by an exception.
     pub(super) fn entered_and_left(
@@ -88,7 +88,7 @@ impl MethodRewriter<'_, '_> {
         })
     }
 
-    /// Calls the first hook before all instructions, and the second behind them, however they are left.
+    /// Calls the first hook before all instructions, and the second after them, however they are left.
     /// Both get the class, or `this`. Where no handler can be put around the body, that is returned.
     fn around(
         &mut self,

@@ -82,7 +82,7 @@ impl From<u16> for Variables {
     }
 }
 
-/// What the verifier has to be told.
+/// What the verifier must know.
 struct Types {
     /// The frames in the loop, with the new variables.
     frames: Vec<(LabelId, Vec<Type>, Vec<Type>)>,
@@ -135,7 +135,7 @@ fn slots(locals: &[Type]) -> Vec<Type> {
     locals.iter().flat_map(slots).collect()
 }
 
-/// Variables with those of the probes behind them.
+/// Variables with those of the probes after them.
 fn extended(mut locals: Vec<Type>, first_local: u16) -> Vec<Type> {
     let used = slots(&locals).len();
     locals.extend(std::iter::repeat_n(Type::Top, usize::from(first_local) - used));
@@ -171,7 +171,7 @@ impl Rewriting<'_> {
             self.code.set_frame(label, locals, stack);
         }
         let [start, end, outside, handler, behind] = [(); 5].map(|()| self.code.new_label());
-        // The handler's range begins where the loop does. If it began behind what is put in here, it would cut the first
+        // The handler's range begins where the loop does. If it began after what is put in here, it would cut the first
         // block of the loop in two, and HotSpot would not take the loop for one that counts: three times as slow.
         self.code.bind_before(start, first)?;
         let mut round = self.code.before(first, pool);

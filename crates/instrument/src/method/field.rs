@@ -175,7 +175,7 @@ impl MethodRewriter<'_, '_> {
                 if let (Volatility::Unknown, Some(Instruction::Field { field, .. })) =
                     (volatility, accessed)
                 {
-                    // The class is loaded and initialized before the write is told: until then nobody knows what the field is.
+                    // The class is loaded and initialized before the write is reported: until then nobody knows what the field is.
                     probe.read_static_for_nothing(field, words);
                 }
                 probe.call(hooks::NUMBERED_STATIC_WRITE, site)?;

@@ -2,7 +2,7 @@
 //! are stored, and which are passed to code of the JDK, in which there are no probes.
 //!
 //! An object is reported as new when its construction begins, if its class is directly below `Object` or `Record`, so that
-//! what constructors do to it is behind that; and once more behind the call that ends its `new`. What a constructor
+//! what constructors do to it is after that; and once more after the call that ends its `new`. What a constructor
 //! stores into `this` before it can be passed on is reported as soon as it can be.
 
 use std::collections::HashSet;
@@ -29,7 +29,7 @@ const CONFINING: [&[u8]; 2] = [b"java/lang/Object", b"java/lang/Record"];
 /// What is known of a method before its probes for references are put in.
 #[derive(Default)]
 pub(super) struct References {
-    /// Calls of constructors behind which the new object is on the stack.
+    /// Calls of constructors after which the new object is on the stack.
     makes: HashSet<NodeId>,
     /// Whether `this` is in its variable, wherever it is initialized.
     has_this: bool,
@@ -158,7 +158,7 @@ impl MethodRewriter<'_, '_> {
         Ok(())
     }
 
-    /// Behind the call with which `this` is initialized.
+    /// After the call with which `this` is initialized.
     pub(super) fn this_is_initialized(
         &mut self,
         (node, line): (NodeId, Option<u16>),

@@ -20,7 +20,7 @@ pub(crate) struct Redundancy {
     pub(crate) conditional: HashMap<NodeId, Condition>,
 }
 
-/// Accesses behind another one that are reported with it.
+/// Accesses after another one that are reported with it.
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     pub(crate) others: Vec<NodeId>,

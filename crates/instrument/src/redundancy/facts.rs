@@ -51,7 +51,7 @@ impl Facts {
     }
 
     /// Keeps what is known on another way as well. Where a class may have been loaded on one of them alone, the first time
-    /// may be a later one than that of an access behind: no access is known then.
+    /// may be a later one than that of an access after: no access is known then.
     pub(super) fn meet(&mut self, other: &Self) {
         keep_same(&mut self.locals, &other.locals);
         keep_same(&mut self.finals, &other.finals);

@@ -5,7 +5,7 @@
 //! those at the distance of its accesses are neighbours, and runs of neighbours share a state. A block that has too many
 //! runs has a state for each element, until all are the same again.
 //!
-//! Guarantees: what is told about an access to many elements is what would be told about one access to each of them, in
+//! Guarantees: what is reported about an access to many elements is what would be reported about one access to each of them, in
 //! their order.
 
 use unsnarl_entity::{SecondaryMap, prefetch};
@@ -82,21 +82,21 @@ impl Stride {
         (0..self.count).map(move |number| self.first + number * self.step)
     }
 
-    fn behind(self, base: usize) -> Self {
+    fn after(self, base: usize) -> Self {
         Self { first: base + self.first, ..self }
     }
 }
 
 #[derive(Clone, Debug)]
 enum Block {
-    /// The elements at a distance of two to the power of `shift` are neighbours; what is behind the last run is
+    /// The elements at a distance of two to the power of `shift` are neighbours; what is after the last run is
     /// untouched, and so is every element from `length` on.
     Runs { shift: u32, length: usize, runs: Vec<Run> },
     /// A state for each of the first elements.
     Each(Vec<State>),
 }
 
-/// Neighbours with the same state, up to a position and behind the run before.
+/// Neighbours with the same state, up to a position and after the run before.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     end: u32,
@@ -234,7 +234,7 @@ impl Block {
                 }
                 for index in elements.indices() {
                     let element = Stride { first: index, step: 1, count: 1 };
-                    access.on(&mut each[index], element.behind(base));
+                    access.on(&mut each[index], element.after(base));
                 }
                 if elements.count == each.len() {
                     self.join(access.states);
@@ -322,7 +322,7 @@ fn index(place: usize, shift: u32) -> usize {
     (among << shift) + (place >> (BLOCK_BITS - shift))
 }
 
-/// The number of the run that an element belongs to; that behind the last if it is untouched.
+/// The number of the run that an element belongs to; that after the last if it is untouched.
 fn run_of(index: usize, shift: u32, runs: &[Run]) -> usize {
     let place = place(index, shift) as u32;
     runs.partition_point(|run| run.end <= place)
@@ -385,7 +385,7 @@ fn on_runs(
                 step: 1 << shift,
                 count: runs[at].end as usize - from,
             };
-            access.on(&mut runs[at].state, elements.behind(base));
+            access.on(&mut runs[at].state, elements.after(base));
         }
         start = runs[at].end;
         at += 1;

@@ -7,7 +7,7 @@ use unsnarl_trace_analysis::last_access::LastAccess;
 use unsnarl_trace_analysis::thread_contexts::{AccessMode, ThreadContexts};
 use unsnarl_trace_analysis::{Analysis, Flagged, Outcome};
 
-use super::{Past, outcome, tell};
+use super::{Past, outcome, report};
 use crate::reporting::races::Races;
 use crate::reporting::timeline::{EpochPosition, Steps};
 
@@ -72,7 +72,7 @@ impl EveryPair {
         if !unordered.is_empty() {
             self.racy_variables += u64::from(!std::mem::replace(is_racy, true));
             let past = Past::new(&self.clocks, &self.contexts, &self.steps);
-            tell(&mut self.races, variable.into(), &unordered, seen, &past, tables);
+            report(&mut self.races, variable.into(), &unordered, seen, &past, tables);
         }
     }
 }

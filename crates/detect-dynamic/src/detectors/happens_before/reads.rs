@@ -25,7 +25,7 @@ pub(super) enum ReadsOf {
     Many(u32),
 }
 
-/// In the order of their slots; behind them such as never were.
+/// In the order of their slots; after them such as never were.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Few([LastAccess; FEW]);

@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    /// An access at `last` by the thread with the clock, if it certainly comes behind all others: then it is done. Nothing
+    /// An access at `last` by the thread with the clock, if it certainly comes after all others: then it is done. Nothing
     /// in here can be foreseen by a processor that guesses, so that there is one jump alone, which is hardly ever taken.
     #[inline(always)]
     pub(super) fn access(&mut self, is_write: bool, last: LastAccess, clock: &ThreadClock) -> bool {
@@ -261,7 +261,7 @@ impl States {
         }
     }
 
-    /// Whether two variables cannot be told apart.
+    /// Whether two variables cannot be distinguished.
     #[inline]
     pub(super) fn are_same(&self, one: State, other: State) -> bool {
         match (one.known(), other.known()) {

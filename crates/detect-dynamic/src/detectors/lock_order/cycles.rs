@@ -4,7 +4,7 @@
 //! next one holds, the last one that of the first, and all of them can be at that point at once: they are of different
 //! threads, they can overlap, and no two of them hold a lock that excludes the other (a gate).
 //!
-//! A cycle is told by its places. Of two cycles where the places of one are among those of the other, the first is told:
+//! A cycle is reported by its places. Of two cycles where the places of one are among those of the other, the first is reported:
 //! a thousand philosophers who take their forks at the same place are one cycle, and what goes around two cycles is none
 //! of its own. The search looks for the shortest cycles first and is cut short after a number of comparisons.
 
@@ -35,7 +35,7 @@ impl NestedAcquisition {
         other.held.iter().any(|held| held.excludes(self.acquired))
     }
 
-    /// Whether two threads can be at these steps at once, as far as locks tell.
+    /// Whether two threads can be at these steps at once, as far as locks show.
     fn allows(&self, other: &Self) -> bool {
         let excludes = |held: &Held| other.held.iter().any(|others| others.excludes(*held));
         self.thread != other.thread && !self.held.iter().any(excludes)
