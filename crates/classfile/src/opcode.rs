@@ -95,6 +95,12 @@ impl Opcode {
         Some((long, u16::from(distance % 4)))
     }
 
+    /// The long form of a load or store such as `aload_2`; any other opcode itself.
+    #[must_use]
+    pub fn long_form(self) -> Self {
+        self.implied_local().map_or(self, |(long, _)| long)
+    }
+
     /// For the long form of a load or store and a variable from 0 to 3, the short form.
     pub fn with_implied_local(self, local: u16) -> Option<Self> {
         let (short, long) = match self {

@@ -430,8 +430,11 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
         };
         let known = self.code.known_before(node, pool)?;
         // Other words on the stack would be lost in the handler.
-        let only_monitor = known.as_ref().is_some_and(|(_, stack)| stack.len() == 1);
-        if !only_monitor && self.code.has_frames() {
+        let only_monitor = match self.code.has_frames() {
+            true => known.as_ref().is_some_and(|(_, stack)| stack.len() == 1),
+            false => self.follows_store_of_caught(before),
+        };
+        if !only_monitor {
             return Ok(());
         }
         let [start, end, handler] = [(); 3].map(|()| self.code.new_label());
@@ -448,6 +451,17 @@ impl<'c, 'a> MethodRewriter<'c, 'a> {
             self.code.set_frame(end, locals, stack);
         }
         Ok(())
+    }
+
+    /// Whether a load comes directly after the instruction with which a handler stores what it caught, as javac writes
+    /// it: then nothing else is on the stack. Eclipse's compiler leaves what was caught on the stack.
+    fn follows_store_of_caught(&self, load: NodeId) -> bool {
+        let mut before =
+            std::iter::successors(self.code.previous(load), |&node| self.code.previous(node));
+        let store = before.find_map(|node| self.code.instruction(node));
+        let is_store = store.is_some_and(|it| it.opcode().long_form() == Opcode::AStore);
+        let mut entered = before.map_while(|node| self.code.label(node));
+        is_store && entered.any(|label| self.code.handlers().any(|(_, it)| it.handler == label))
     }
 
     fn is_in_handler_that_covers_itself(&self, node: NodeId) -> bool {

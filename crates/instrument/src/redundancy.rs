@@ -408,7 +408,7 @@ impl<'m> Walk<'m> {
     }
 
     fn local(&mut self, opcode: Opcode, local: u16, place: usize) {
-        let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+        let long = opcode.long_form();
         match long {
             Opcode::ALoad if local == 0 && self.has_this => self.stack.push(THIS),
             Opcode::ALoad | Opcode::ILoad => {

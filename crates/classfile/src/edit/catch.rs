@@ -85,7 +85,7 @@ impl Slots {
     }
 
     fn access(&mut self, opcode: Opcode, local: u16) {
-        let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+        let long = opcode.long_form();
         let slots = match long {
             Opcode::IStore | Opcode::FStore | Opcode::AStore => 1,
             Opcode::LStore | Opcode::DStore => 2,

@@ -198,7 +198,7 @@ impl TypeState {
     }
 
     fn local(&mut self, opcode: Opcode, local: u16) -> Option<()> {
-        let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+        let long = opcode.long_form();
         let local = usize::from(local);
         let stored = match long {
             Opcode::ILoad => return self.push(Type::Integer),

@@ -36,7 +36,7 @@ impl Accesses {
             match **instruction {
                 Instruction::Local { opcode, local } if is_store(opcode) => {
                     assigned.insert(local);
-                    let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+                    let long = opcode.long_form();
                     if matches!(long, Opcode::LStore | Opcode::DStore) {
                         assigned.insert(local.saturating_add(1));
                     }
@@ -192,7 +192,7 @@ impl Walk<'_> {
     }
 
     fn local(&mut self, place: usize, opcode: Opcode, local: u16) -> Option<()> {
-        let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+        let long = opcode.long_form();
         let is_kept = !self.assigned.contains(&local);
         match long {
             Opcode::ALoad if local == 0 && is_kept && self.method.has_constructed_this => {

@@ -262,6 +262,6 @@ impl MethodRewriter<'_, '_> {
 }
 
 fn is_store(opcode: Opcode) -> bool {
-    let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+    let long = opcode.long_form();
     matches!(long, IStore | LStore | FStore | DStore | AStore)
 }

@@ -5,7 +5,7 @@ use unsnarl_classfile::{Instruction, Opcode};
 
 /// Whether a local variable is stored to.
 pub(crate) fn is_store(opcode: Opcode) -> bool {
-    let long = opcode.implied_local().map_or(opcode, |(long, _)| long);
+    let long = opcode.long_form();
     (Opcode::IStore..=Opcode::AStore).contains(&long)
 }
 
