@@ -16,7 +16,7 @@ import jdk.internal.vm.annotation.Hidden;
  * before the operation, what acquires after it.
  */
 public final class UnsnarlHooks {
-    // The kinds of events, as crates/trace/src/session/format.rs has them.
+    // The kinds of events, as crates/recording/src/format.rs has them.
     private static final int FIELD_READ = 1;
     private static final int FIELD_WRITE = 2;
     private static final int STATIC_READ = 3;
