@@ -11,7 +11,8 @@ use support::{run, tables, trace};
 use unsnarl_detect_dynamic::{DETECTORS, WindowSize};
 use unsnarl_entity::EntityId;
 use unsnarl_events::{
-    Event, EventKind, Operation, Problems, SiteId, Source, Tables, ThreadId, TraceError, VariableId,
+    Event, EventKind, Field, LockId, MethodId, Object, ObjectId, Operation, Problems, SiteId,
+    Source, StoreId, Tables, ThreadId, TraceError, Variable, VariableId,
 };
 use unsnarl_findings::Subject;
 use unsnarl_recording::RecordingSpec;
@@ -24,12 +25,68 @@ fn told(outcome: &(Vec<Flagged>, Outcome)) -> (&[Flagged], BTreeSet<&Subject>) {
     (&outcome.0, outcome.1.findings.iter().map(|finding| &finding.subject).collect())
 }
 
+/// What a thread does at once: an access, alone or in a critical section, a wait, a request that may never
+/// be granted, or something else of any kind.
+fn action() -> impl Strategy<Value = Vec<Operation>> {
+    use Operation as O;
+    (0..20, 0..2_usize, 0..2_usize).prop_map(|(kind, number, lock)| {
+        let (variable, other) = (VariableId::from_index(number), LockId::from_index(1 - lock));
+        let lock = LockId::from_index(lock);
+        let locked = |operations: &[Operation]| {
+            [&[O::Acquire(lock)], operations, &[O::Release(lock)]].concat()
+        };
+        match kind {
+            0..3 => locked(&[O::Read(variable)]),
+            3..6 => locked(&[O::Write(variable)]),
+            6 => vec![O::Read(variable)],
+            7 => vec![O::Write(variable)],
+            8 | 9 => vec![O::Enter(MethodId::from_index(number))],
+            10 => vec![O::Exit(MethodId::from_index(number))],
+            11 | 12 => vec![O::Allocate(ObjectId::from_index(number))],
+            13 => vec![O::Store(StoreId::from_index(number))],
+            14 => locked(&[O::Wait(lock), O::Wake(lock)]),
+            15 => locked(&[O::Notify(lock)]),
+            _ => vec![O::Acquire(lock), O::Request(other)],
+        }
+    })
+}
+
+/// Traces of three threads in which much happens to few things, of every kind that a recording may leave out.
+fn eventful_trace() -> impl Strategy<Value = Vec<Event>> {
+    prop::collection::vec((0..3_usize, action()), 0..20).prop_map(|actions| {
+        let events = actions.into_iter().flat_map(|(thread, operations)| {
+            operations.into_iter().map(move |it| (ThreadId::from_index(thread), it))
+        });
+        let event = |(position, (thread, operation))| Event {
+            thread,
+            site: SiteId::from_index(position),
+            operation,
+        };
+        events.enumerate().map(event).collect()
+    })
+}
+
+/// Tables in which every variable is a field of an object of its own.
+fn tables_with_objects() -> Tables {
+    let mut tables = tables();
+    for index in 0..tables.variables.len() {
+        let name = tables.names.intern(format!("V{index}").as_bytes());
+        let object = tables.objects.push(Object { class: name, number: index as u64 });
+        let field = tables.fields.push(Field { class: name, name, is_final: false });
+        tables.variables[VariableId::from_index(index)] = Variable::Field(object, field);
+    }
+    tables
+}
+
 proptest! {
-    #![proptest_config(support::cases(500))]
+    #![proptest_config(support::cases(2000))]
 
     #[test]
-    fn what_is_not_recorded_for_a_detector_changes_nothing(events in trace(), all: bool) {
-        let (tables, options) = (tables(), Options::new(all));
+    fn what_is_not_recorded_for_a_detector_changes_nothing(
+        events in prop_oneof![trace(), eventful_trace()],
+        all: bool,
+    ) {
+        let (tables, options) = (tables_with_objects(), Options::new(all));
         for entry in &DETECTORS {
             let spec = recording_spec(&[(entry.needs)(&options)], &Choices::default());
             let recorded: Vec<Event> =
