@@ -109,12 +109,6 @@ impl EventKinds {
         Self(self.0 | other.0)
     }
 
-    /// These kinds without some of them.
-    #[must_use]
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
     /// The kinds, in the order of [`EventKind::ALL`].
     pub fn iter(self) -> impl Iterator<Item = EventKind> {
         EventKind::ALL.into_iter().filter(move |&kind| self.contains(kind))

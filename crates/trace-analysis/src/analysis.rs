@@ -33,12 +33,12 @@ pub struct Needs {
     pub tolerates: Filters,
     /// Whether it must know who read whose write; see [`Source::is_exact`](unsnarl_events::Source::is_exact).
     pub exact: bool,
-    /// Whether it understands [`Operation::ReadElements`](unsnarl_events::Operation::ReadElements) and the like. If not,
+    /// Whether it understands [`Operation::ReadElements`] and the like. If not,
     /// every element of an array is a variable for it.
     pub array_ranges: bool,
     /// Whether it looks at every access. If not, an [`Outline`](crate::Outline) of the trace says the same to it.
     pub every_access: bool,
-    /// Whether it understands [`Operation::ForgetLock`](unsnarl_events::Operation::ForgetLock) and the like. If not, no
+    /// Whether it understands [`Operation::ForgetLock`] and the like. If not, no
     /// lock or channel is ever retired, and the analysis need not know that there is such a thing.
     pub handles_retirement: bool,
 }

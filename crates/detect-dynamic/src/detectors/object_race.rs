@@ -23,9 +23,9 @@
 //! - The two improvements of [vonPraun04 §7.1.8] hold because accesses are seen, and not calls: a call writes what the method that
 //!   ran has written, and an access inside a synchronized block or method has its locks, whoever has called it.
 //! - Checks are grouped as in [vonPraun04 §7.1.4]: accesses of a thread to an object one after the other, with the same locks, are
-//!   one check. With [`Options::all`](crate::Options) they are not, and a reported object is looked at further.
+//!   one check. With [`Options::all`](unsnarl_trace_analysis::Options::all) they are not, and a reported object is looked at further.
 //! - A lock that is held together with other readers protects reads alone.
-//! - The states up to the hand-off live in the running program as well ([`Filter::Owner`](unsnarl_events::Filter::Owner)): if
+//! - The states up to the hand-off live in the running program as well ([`Filter::Owner`]): if
 //!   this detector is the only one that looks at accesses, those of an owner cost it a comparison and are not recorded.
 //!   Who makes an object, who comes second and what happens from there on are events, and so a recording says what the
 //!   live run said. What follows the hand-off is looked at here, not in the program.

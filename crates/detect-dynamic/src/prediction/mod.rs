@@ -5,7 +5,7 @@
 //! as in the trace, and locks exclude each other. It *preserves synchronization* if the critical sections of a lock come
 //! in the order that they have in the trace. Two conflicting accesses that such a reordering can be followed by, one
 //! directly after the other, are a race; acquisitions each of which waits for a lock that the next one's thread holds are
-//! a deadlock. The smallest set of events that must have happened before given ones is their [`Closure`].
+//! a deadlock. The smallest set of events that must have happened before given ones is their [`Closure`](closure::Closure).
 //!
 //! Traces are looked at in windows: what lies before a window stays as it was. So nothing is reported that cannot happen,
 //! and what needs events of two windows is missed.

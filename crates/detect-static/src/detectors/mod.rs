@@ -28,7 +28,7 @@ pub struct Detector {
     /// Its name in findings.
     pub name: &'static str,
     pub(crate) run: fn(&Input<'_, '_>, &mut Output),
-    /// It looks at all code of the input ([`LockUse`]), not only at what threads reach.
+    /// It looks at all code of the input ([`crate::locks`]), not only at what threads reach.
     pub(crate) is_about_code: bool,
 }
 
